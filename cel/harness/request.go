@@ -25,6 +25,9 @@ type Request struct {
 	Namespace string
 	// Name is empty on a create with generateName and on a delete of a collection.
 	Name string
+	// Collection: the request is one object's part of a delete of a collection, which has no name.
+	// Complete takes the name from the object otherwise.
+	Collection bool
 	// Object is nil on DELETE, OldObject on CREATE and CONNECT.
 	Object    map[string]any
 	OldObject map[string]any

@@ -86,6 +86,8 @@ type Skip struct {
 	// "matchCondition", "params" (none found, and the binding says Allow), "binding" (none
 	// refers to the policy).
 	By string
+	// Name of the match condition that is false.
+	Name string
 	// InBinding: the binding's matchResources decided, not the policy's matchConstraints.
 	InBinding bool
 	Detail    string // one sentence for a person
