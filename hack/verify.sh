@@ -1,0 +1,26 @@
+#!/usr/bin/env bash
+# Makes the generated files again in a copy of the work tree and compares the two trees: what
+# differs is stale, or was edited by hand. Then asks the same of go.mod and go.sum.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+copy=$(mktemp -d)
+trap 'rm -rf "$copy"' EXIT
+tree() { tar -C "$1" --exclude=./.git --exclude=./bin --exclude=./out --exclude=./e2e/bin -cf - .; }
+
+tree . | tar -C "$copy" -xf -
+make -C "$copy" generate
+
+failed=0
+if ! diff -r -u --exclude=.git --exclude=bin --exclude=out . "$copy"; then
+	echo "verify: generated files are not up to date: run make generate and commit the result" >&2
+	failed=1
+fi
+for module in . hack/gen e2e; do
+	if ! (cd "$module" && go mod tidy -diff); then
+		echo "verify: $module: go.mod or go.sum is not up to date: run go mod tidy there" >&2
+		failed=1
+	fi
+done
+[ "$failed" -eq 0 ] && echo "verify: generated files and modules are up to date"
+exit "$failed"
