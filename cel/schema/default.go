@@ -33,6 +33,26 @@ func PrepareForCreate(t *Table, kind schema.GroupVersionKind, obj map[string]any
 }
 
 func defaultBuiltIn(t *Table, kind schema.GroupVersionKind, obj map[string]any) error {
+	table := kindDefaults()[kind]
+	typed := newTyped(kind)
+	if typed == nil {
+		if table != nil {
+			table.apply(t.minor, obj)
+		}
+		return nil
+	}
+	if err := decode(obj, typed); err != nil {
+		return fmt.Errorf("not a valid %s: %w", kind.Kind, err)
+	}
+	fillValues(typed, t.minor)
+	c, err := encode(typed, kind)
+	if err != nil {
+		return fmt.Errorf("not a valid %s: %w", kind.Kind, err)
+	}
+	if table != nil {
+		table.apply(t.minor, c)
+	}
+	replace(obj, c)
 	return nil
 }
 

@@ -23,6 +23,7 @@ var generators = []struct {
 	make func() ([]byte, error)
 }{
 	{"resources.txt", resourceTable},
+	{"defaults.txt", defaultsTable},
 }
 
 func main() {
