@@ -104,7 +104,7 @@ func (m *matcher) denials(attrs admission.Attributes) []Denial {
 		}
 		for i, d := range c.result.Decisions {
 			if d.Action == validating.ActionDeny && slices.Contains(c.binding.Spec.ValidationActions, admissionv1.Deny) {
-				name, index := c.where(i, len(c.result.Decisions))
+				name, index := c.where(i)
 				all = append(all, c.denial(attrs, name, index, d))
 			}
 		}
@@ -146,24 +146,24 @@ func (m *matcher) outcome() []*call {
 	return all
 }
 
-// where names the place of decision i of n.
-func (c *call) where(i, n int) (string, int) {
-	if c.match != nil && c.match.Error != nil {
+// where names the place of decision i. The validator returns audit annotations, if only none, with
+// every result that has one decision a validation (validator.go, Validate); otherwise its one
+// decision speaks for the whole policy: a match condition failed, or it ran out of cost.
+func (c *call) where(i int) (string, int) {
+	switch {
+	case c.match != nil && c.match.Error != nil:
 		return "matchConditions", -1
-	}
-	if n == len(c.policy.names) && (n > 1 || c.failedAt == nil || c.result.AuditAnnotations != nil) {
+	case c.result.AuditAnnotations != nil:
 		return c.policy.names[i], i
+	case c.failedAt == nil:
+		return "validations", -1
 	}
-	// A single decision for the whole policy: it ran out of cost at the last expression.
-	if c.failedAt != nil {
-		for i, name := range c.policy.names {
-			if c.failedAt.field == indexed("validations", i) {
-				return name, i
-			}
+	for i, name := range c.policy.names {
+		if c.failedAt.field == indexed("validations", i) {
+			return name, i
 		}
-		return c.failedAt.field, -1
 	}
-	return c.policy.names[i], i
+	return c.failedAt.field, -1
 }
 
 func (c *call) denial(attrs admission.Attributes, validation string, index int, d validating.PolicyDecision) Denial {
