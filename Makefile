@@ -7,6 +7,8 @@ GO ?= go
 OUT ?= out
 # SECTION picks one section of the end-to-end tests by its folder: make e2e SECTION=parity
 SECTION ?=
+# TESTFLAGS go to every `go test` of test, race and e2e: make test TESTFLAGS=-v
+TESTFLAGS ?=
 # FUZZTIME is the time for each fuzz target.
 FUZZTIME ?= 20s
 
@@ -36,10 +38,10 @@ run: ## check the rule set and render its policies into out/
 	bin/policygen render --target vap --out $(OUT)/
 
 test: ## unit tests: no network, no cluster
-	$(GO) test ./...
+	$(GO) test $(TESTFLAGS) ./...
 
 race: ## unit tests of the concurrent packages under the race detector
-	$(GO) test -race $(RACE_PACKAGES)
+	$(GO) test -race $(TESTFLAGS) $(RACE_PACKAGES)
 
 lint: $(GOLANGCI) ## go vet and golangci-lint
 	$(GO) vet ./...
@@ -56,7 +58,7 @@ verify: ## fail if a generated file, go.mod or go.sum is not up to date
 	hack/verify.sh
 
 e2e: $(KONE) ## end-to-end tests against real API servers, SECTION=<name> for one section
-	cd e2e && $(GO) test -count=1 -p 1 -v -timeout 40m $(if $(SECTION),./$(SECTION)/...,./...)
+	cd e2e && $(GO) test -count=1 -p 1 -v -timeout 40m $(TESTFLAGS) $(if $(SECTION),./$(SECTION)/...,./...)
 
 soak: ## the end-to-end and fuzz tests at length
 	HOLDSHORT_SOAK=1 $(MAKE) e2e
