@@ -10,6 +10,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"sync"
 )
@@ -69,7 +70,7 @@ func Load(nameOrFile string) (Profile, error) {
 // name that they carry.
 func Parse(file string, data []byte) (Profile, error) {
 	p := &problems{file: file, lines: map[string]int{}}
-	profile := Profile{Name: strings.TrimSuffix(filepath.Base(file), filepath.Ext(file))}
+	profile := Profile{Name: nameOf(file)}
 	if parse(p, data, &profile); len(p.list) == 0 {
 		profile.setDefaults()
 		profile.check(p)
@@ -79,6 +80,14 @@ func Parse(file string, data []byte) (Profile, error) {
 	}
 	return profile, nil
 }
+
+// nameOf makes a name of a file's name that is safe in a path and in a comment.
+func nameOf(file string) string {
+	name := strings.TrimSuffix(filepath.Base(file), filepath.Ext(file))
+	return unsafeInName.ReplaceAllString(name, "-")
+}
+
+var unsafeInName = regexp.MustCompile(`^\.+|[^A-Za-z0-9._-]`)
 
 // Complete returns the Profile with its defaults filled in, or the error that joins all that is
 // wrong with it. It is for Profiles made in code.

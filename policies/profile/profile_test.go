@@ -168,6 +168,16 @@ func TestValuesAreFoundByTheirPath(t *testing.T) {
 	}
 }
 
+func TestAProfileIsNamedAfterItsFileInSafeCharacters(t *testing.T) {
+	for file, want := range map[string]string{
+		"a/staging.yaml": "staging", "two.words.yaml": "two.words", "a\nb: c.yaml": "a-b--c", "..yaml": "-", "noending": "noending",
+	} {
+		if p, err := profile.Parse(file, []byte(minimal)); err != nil || p.Name != want {
+			t.Errorf("%q is named %q, %v; want %q", file, p.Name, err, want)
+		}
+	}
+}
+
 func TestAFileIsLoadedByItsPath(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "staging.yaml")
 	if err := os.WriteFile(file, []byte(minimal), 0o600); err != nil {
