@@ -108,6 +108,27 @@ func (d Document) missingType() *Error {
 	return nil
 }
 
+const hintBoolean = "YAML reads y, n, yes, no, on and off as booleans: quote the text"
+
+// CheckMetadata tells whether what identifies the object is text: names that YAML reads as a
+// boolean or a number are a common mistake, which the server refuses as well.
+func (d Document) CheckMetadata() error {
+	m, ok := d.Object["metadata"].(map[string]any)
+	if v := d.Object["metadata"]; !ok && v != nil {
+		return d.Errorf([]string{"metadata"}, "expected an object, found %s", describe(v))
+	}
+	for _, key := range []string{"name", "namespace", "generateName"} {
+		switch v := m[key].(type) {
+		case nil, string:
+		case bool:
+			return d.Errorf([]string{"metadata", key}, "expected text, found a boolean").WithHint(hintBoolean)
+		default:
+			return d.Errorf([]string{"metadata", key}, "expected text, found %s", describe(v)).WithHint("quote it")
+		}
+	}
+	return nil
+}
+
 // describe names the JSON type of a value for messages.
 func describe(v any) string {
 	switch v := v.(type) {

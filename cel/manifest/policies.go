@@ -65,6 +65,9 @@ func (b *Bundle) Add(doc Document) error {
 	if err := doc.missingType(); err != nil {
 		return err
 	}
+	if err := doc.CheckMetadata(); err != nil {
+		return err
+	}
 	if b.sources == nil {
 		b.sources, b.names = map[any]Document{}, map[string]Document{}
 	}
@@ -178,7 +181,11 @@ func decode[T any](doc Document) (*T, []error, error) {
 		var wrong *json.UnmarshalTypeError
 		if errors.As(err, &wrong) {
 			path := splitFieldPath(wrong.Field)
-			return nil, nil, doc.Errorf(path, "expected %s, found %s", typeName(wrong), wrong.Value)
+			err := doc.Errorf(path, "expected %s, found %s", typeName(wrong), wrong.Value)
+			if wrong.Value == "bool" {
+				err = err.WithHint(hintBoolean)
+			}
+			return nil, nil, err
 		}
 		return nil, nil, doc.Errorf(nil, "not a valid %s: %w", doc.Kind(), err)
 	}
