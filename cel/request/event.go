@@ -257,16 +257,16 @@ func (e *event) noObject() error {
 func (e *event) options(kind string) error {
 	var into any
 	var err error
-	switch decode := metav1.ParameterCodec.DecodeParameters; kind {
+	switch kind {
 	case "CreateOptions":
 		o := &metav1.CreateOptions{}
-		err, into = decode(e.query, metav1.Unversioned, o), o
+		into, err = o, metav1.Convert_url_Values_To_v1_CreateOptions(&e.query, o, nil)
 	case "UpdateOptions":
 		o := &metav1.UpdateOptions{}
-		err, into = decode(e.query, metav1.Unversioned, o), o
+		into, err = o, metav1.Convert_url_Values_To_v1_UpdateOptions(&e.query, o, nil)
 	case "DeleteOptions":
 		o := &metav1.DeleteOptions{}
-		err, into = decode(e.query, metav1.Unversioned, o), o
+		into, err = o, metav1.Convert_url_Values_To_v1_DeleteOptions(&e.query, o, nil)
 	}
 	if err == nil {
 		e.Request.Options, err = jsonForm(into)
