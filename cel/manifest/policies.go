@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"strconv"
 	"strings"
 
 	admissionv1 "k8s.io/api/admissionregistration/v1"
@@ -180,8 +181,14 @@ func decode[T any](doc Document) (*T, []error, error) {
 	if err != nil {
 		var wrong *json.UnmarshalTypeError
 		if errors.As(err, &wrong) {
-			path := splitFieldPath(wrong.Field)
-			err := doc.Errorf(path, "expected %s, found %s", typeName(wrong), wrong.Value)
+			found, _, _ := strings.Cut(wrong.Value, " ") // "number 1.5"
+			path, value := findWrong(doc.Object, splitFieldPath(wrong.Field), found)
+			if jsonType(value) == found {
+				found = describe(value)
+			} else {
+				path = splitFieldPath(wrong.Field)
+			}
+			err := doc.Errorf(path, "expected %s, found %s", typeName(wrong), found)
 			if wrong.Value == "bool" {
 				err = err.WithHint(hintBoolean)
 			}
@@ -201,6 +208,46 @@ func decode[T any](doc Document) (*T, []error, error) {
 			WithHint("check the spelling and the indentation; names are case-sensitive"))
 	}
 	return into, unknown, nil
+}
+
+// findWrong completes the path of a value of the wrong type: the decoder leaves indexes out. Of
+// several elements it takes the first that has such a value there.
+func findWrong(v any, path []string, wrong string) (full []string, value any) {
+	if len(path) == 0 {
+		return nil, v
+	}
+	switch v := v.(type) {
+	case map[string]any:
+		if child, ok := v[path[0]]; ok {
+			rest, value := findWrong(child, path[1:], wrong)
+			return append([]string{path[0]}, rest...), value
+		}
+	case []any:
+		for i, child := range v {
+			rest, value := findWrong(child, path, wrong)
+			if jsonType(value) == wrong && len(rest) >= len(path) {
+				return append([]string{strconv.Itoa(i)}, rest...), value
+			}
+		}
+	}
+	return nil, nil
+}
+
+// jsonType is how encoding/json names the type of a value in its errors.
+func jsonType(v any) string {
+	switch v.(type) {
+	case string:
+		return "string"
+	case bool:
+		return "bool"
+	case int64, float64:
+		return "number"
+	case []any:
+		return "array"
+	case map[string]any:
+		return "object"
+	}
+	return "null"
 }
 
 // typeName names what a field wants, for people.

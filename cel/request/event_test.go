@@ -121,7 +121,7 @@ func TestEventsThatHoldTooLittleSayWhatIsMissing(t *testing.T) {
 		{"a URI that is none", `{"requestURI": "%zz"}`, "", `in.yaml:1: requestURI: expected the path and query of a request, found "%zz"`},
 		{"ports that are none", `{"objectRef": {"resource": "pods", "namespace": "ns", "name": "p", "apiVersion": "v1", "subresource": "portforward"}, "requestURI": "/api/v1/namespaces/ns/pods/p/portforward?ports=x"}`, "",
 			`in.yaml:1: requestURI: expected the options of pods/portforward: cannot convert to []int32: strconv.ParseUint: parsing "x": invalid syntax`},
-		{"a user that is text", `{"user": "alice"}`, "", "in.yaml:1: user: expected an object, found string"},
+		{"a user that is text", `{"user": "alice"}`, "", "in.yaml:1: user: expected an object, found text"},
 		{"an object that is text", `{"requestObject": "x"}`, "", "in.yaml:1: requestObject: expected an object"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -91,7 +91,7 @@ func TestBrokenReviewsSayWhy(t *testing.T) {
 		{"no resource", review(t, `{"resource": null}`), "in.yaml:1: request.resource.resource: expected the plural name of a resource, such as pods"},
 		{"no version", review(t, `{"resource": {"resource": "pods"}}`), "in.yaml:1: request.resource.version: expected the version of the resource, such as v1"},
 		{"no kind", review(t, `{"kind": null}`), "in.yaml:1: request.kind: expected kind and version of the object"},
-		{"groups that are text", review(t, `{"userInfo": {"username": "a", "groups": "b"}}`), "in.yaml:1: request.userInfo.groups: expected a list, found string"},
+		{"groups that are text", review(t, `{"userInfo": {"username": "a", "groups": "b"}}`), "in.yaml:1: request.userInfo.groups: expected a list, found text"},
 	} {
 		t.Run(c.name, func(t *testing.T) { wantError(t, c.in, Options{}, c.want) })
 	}
