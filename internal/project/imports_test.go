@@ -95,6 +95,7 @@ func TestViolations(t *testing.T) {
 // listPackages asks the go command for the module's packages and all that they link.
 func listPackages(t *testing.T) []goPackage {
 	t.Helper()
+	watchSources(t, "../..")
 	command := exec.Command("go", "list", "-deps", "-json=ImportPath,Imports", "./...")
 	command.Dir = "../.."
 	var diagnostics strings.Builder
