@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Makes the generated files again in a copy of the work tree and compares the two trees: what
-# differs is stale, or was edited by hand. Then asks the same of go.mod and go.sum.
+# differs is stale, or was edited by hand. Then compares the tables with Kubernetes on random objects
+# (the tests of hack/gen), and asks whether go.mod and go.sum are up to date.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -12,6 +13,10 @@ tree . | tar -C "$copy" -xf -
 make -C "$copy" generate
 
 failed=0
+if ! (cd hack/gen && go test ./...); then
+	echo "verify: the tables do not say what Kubernetes does" >&2
+	failed=1
+fi
 if ! diff -r -u --exclude=.git --exclude=bin --exclude=out . "$copy"; then
 	echo "verify: generated files are not up to date: run make generate and commit the result" >&2
 	failed=1

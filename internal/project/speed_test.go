@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// Budgets of whole runs of policygen, in CPU seconds on two cores of 2023. docs/performance.md
-// tells where they come from.
+// Budgets of the CPU time of whole runs of policygen. docs/performance.md tells where they come
+// from.
 const (
 	startBudget = 200 * time.Millisecond
 	filesBudget = time.Second
