@@ -64,7 +64,9 @@ func FieldPath(path ...string) string {
 func splitFieldPath(field string) []string {
 	var path []string
 	for field != "" {
-		field = strings.TrimPrefix(field, ".")
+		if field = strings.TrimPrefix(field, "."); field == "" {
+			break
+		}
 		if strings.HasPrefix(field, `["`) {
 			if q, err := strconv.QuotedPrefix(field[1:]); err == nil {
 				if key, err := strconv.Unquote(q); err == nil {

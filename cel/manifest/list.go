@@ -14,26 +14,13 @@ import (
 // documents yields what a chunk holds: one document, the items of a list, or nothing.
 func (c chunk) documents(file string) iter.Seq2[Document, error] {
 	return func(yield func(Document, error) bool) {
-		doc := Document{File: file, Line: c.line}
-		value := c.value
-		if c.isJSON {
-			doc.json = c.data
-		} else {
-			if at := invalidUTF8(c.data); at >= 0 {
-				line := c.line + bytes.Count(c.data[:at], []byte{'\n'})
-				yield(Document{}, &Error{File: file, Line: line, Msg: "text that is not valid UTF-8", Hint: "save the file as UTF-8"})
-				return
-			}
-			node, v, err := parseYAML(c.data)
-			if err != nil {
-				yield(Document{}, &Error{File: file, Line: c.line - 1 + err.line, Msg: err.msg, Hint: err.hint})
-				return
-			}
-			if node == nil {
-				return
-			}
-			doc.node, doc.base, value = node, c.line-1, v
-			doc.Line = doc.base + node.Line
+		doc, value, err := c.document(file)
+		if err != nil {
+			yield(Document{}, err)
+			return
+		}
+		if doc.node == nil && doc.json == nil {
+			return
 		}
 		object, ok := value.(map[string]any)
 		if !ok {
@@ -44,6 +31,29 @@ func (c chunk) documents(file string) iter.Seq2[Document, error] {
 		doc.Object = object
 		doc.flatten(yield)
 	}
+}
+
+// document is the chunk's document without its object, and its value; it has neither a node nor
+// JSON text if the chunk holds nothing.
+func (c chunk) document(file string) (Document, any, error) {
+	doc := Document{File: file, Line: c.line}
+	if c.isJSON {
+		doc.json = c.data
+		return doc, c.value, nil
+	}
+	if at := invalidUTF8(c.data); at >= 0 {
+		line := c.line + bytes.Count(c.data[:at], []byte{'\n'})
+		return doc, nil, &Error{File: file, Line: line, Msg: "text that is not valid UTF-8", Hint: "save the file as UTF-8"}
+	}
+	node, value, fault := parseYAML(c.data)
+	if fault != nil {
+		return doc, nil, &Error{File: file, Line: c.line - 1 + fault.line, Msg: fault.msg, Hint: fault.hint}
+	}
+	if node != nil {
+		doc.node, doc.base = node, c.line-1
+		doc.Line = doc.base + node.Line
+	}
+	return doc, value, nil
 }
 
 func invalidUTF8(data []byte) int {

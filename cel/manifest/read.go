@@ -1,7 +1,6 @@
 package manifest
 
 import (
-	"bufio"
 	"errors"
 	"fmt"
 	"io"
@@ -75,7 +74,7 @@ func Parse(name string, r io.Reader, limits Limits) iter.Seq2[Document, error] {
 
 // readStream yields a stream's documents, and tells whether to go on with further streams.
 func readStream(name string, r io.Reader, limits Limits, yield func(Document, error) bool) bool {
-	s := splitter{file: name, r: bufio.NewReaderSize(r, 64<<10), left: limits.FileBytes}
+	s := newSplitter(name, r, limits)
 	count := 0
 	for {
 		c, err := s.next()

@@ -140,6 +140,47 @@ func TestLineOfFindsFields(t *testing.T) {
 	}
 }
 
+func TestPartsKeepTheirPlace(t *testing.T) {
+	for name, in := range map[string]string{
+		"YAML":      "a: 1\nspec:\n  object:\n    kind: B\n    metadata:\n      name: b\n",
+		"JSON":      "{\"a\":1,\n\"spec\":{\n\"object\":{\n\"kind\":\"B\",\n\"metadata\":{\n\"name\":\"b\"}}}}",
+		"a list":    "apiVersion: v1\nkind: List\nitems: [{spec: {object: {kind: B,\n\n\nmetadata: {\nname: b}}}}]\n",
+		"JSON list": "{\"apiVersion\":\"v1\",\"kind\":\"List\",\"items\":[\n{\"spec\":{\"object\":{\"kind\":\"B\",\n\n\n\"metadata\":{\"name\":\"b\"}}}}]}",
+	} {
+		for doc, err := range Parse("in", strings.NewReader(in), Limits{}) {
+			if err != nil {
+				t.Fatal(name, err)
+			}
+			part, ok := doc.Part("spec", "object")
+			if !ok || part.Kind() != "B" || part.Name() != "b" {
+				t.Errorf("%s: %+v", name, part.Object)
+			}
+			for _, path := range [][]string{{"metadata"}, {"metadata", "name"}} {
+				whole := append([]string{"spec", "object"}, path...)
+				if got, want := part.LineOf(path...), doc.LineOf(whole...); got != want {
+					t.Errorf("%s: %q is on line %d of the part, %d of the whole", name, path, got, want)
+				}
+			}
+			if _, ok := doc.Part("spec", "nothing"); ok {
+				t.Errorf("%s: a part that is not there", name)
+			}
+		}
+	}
+}
+
+func TestValueReadsAnything(t *testing.T) {
+	for in, want := range map[string]string{"[1, a]": "[1 a]", "- 1\n- a\n": "[1 a]", "a: b": "map[a:b]", "# nothing\n": "<nil>", "text": "text"} {
+		if v, err := Value("in", strings.NewReader(in), Limits{}); err != nil || fmt.Sprint(v) != want {
+			t.Errorf("%q: %v, %v", in, v, err)
+		}
+	}
+	for in, want := range map[string]string{"a: [": "in:1: ", "a: b\n---\nc: d\n": "in:3: a second document", "{\"a\":}": "in:1: "} {
+		if v, err := Value("in", strings.NewReader(in), Limits{}); err == nil || !strings.HasPrefix(err.Error(), want) {
+			t.Errorf("%q: %v, %v", in, v, err)
+		}
+	}
+}
+
 func TestFoldersAreReadInOrder(t *testing.T) {
 	dir := t.TempDir()
 	write := func(name, text string) {

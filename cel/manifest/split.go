@@ -20,6 +20,10 @@ type splitter struct {
 	held []byte
 }
 
+func newSplitter(file string, r io.Reader, limits Limits) *splitter {
+	return &splitter{file: file, r: bufio.NewReaderSize(r, 64<<10), left: limits.FileBytes}
+}
+
 // chunk is the text of one document. isJSON: value is what it holds.
 type chunk struct {
 	data   []byte
