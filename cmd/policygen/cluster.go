@@ -1,0 +1,159 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"maps"
+	"strings"
+
+	"github.com/spf13/cobra"
+	admissionv1 "k8s.io/api/admissionregistration/v1"
+	corev1 "k8s.io/api/core/v1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"hangar.io/holdshort/cel/fixture"
+	"hangar.io/holdshort/cel/harness"
+	"hangar.io/holdshort/cel/manifest"
+	"hangar.io/holdshort/cel/schema"
+)
+
+type policyDef = admissionv1.ValidatingAdmissionPolicy
+
+// none is what --params and --allow take to say that a cluster holds nothing of that.
+const none = "none"
+
+// clusterFlags supply what a policy could see on a cluster.
+type clusterFlags struct {
+	crds            []string
+	params          []string
+	allow           []string
+	namespaceLabels map[string]string
+}
+
+func (f *clusterFlags) add(cmd *cobra.Command) {
+	flags := cmd.Flags()
+	flags.StringArrayVar(&f.crds, "crd", nil, "CustomResourceDefinitions: `FILE|DIR` (repeatable)")
+	flags.StringArrayVar(&f.params, "params", nil, "objects that bindings take as params: `FILE|DIR`, or none (repeatable)")
+	flags.StringArrayVar(&f.allow, "allow", nil, "what the authorizer allows: `'USER VERB RESOURCE'`, where RESOURCE is plural[.group][/subresource] [namespace[/name]], or none (repeatable)")
+	flags.StringToStringVar(&f.namespaceLabels, "namespace-labels", nil, "labels of the namespace of the request: `KEY=VALUE,...`")
+}
+
+// cluster is what is known of the cluster from the flags and from the objects beside the policies.
+func (f *clusterFlags) cluster(bundle *manifest.Bundle, stdin io.Reader) (harness.Cluster, error) {
+	c := harness.Cluster{}
+	var crds []*apiextensionsv1.CustomResourceDefinition
+	if bundle != nil {
+		crds = bundle.CRDs
+		c.Namespaces = map[string]*corev1.Namespace{}
+		for _, ns := range bundle.Namespaces {
+			c.Namespaces[ns.Name] = ns
+		}
+		c.Params = givenParams(bundle)
+	}
+	if len(f.crds) > 0 {
+		more, err := manifest.Collect(manifest.Read(manifest.Source{Paths: f.crds, Stdin: stdin}))
+		if err != nil {
+			return c, err
+		}
+		if len(more.CRDs) == 0 {
+			return c, fmt.Errorf("--crd %s: no CustomResourceDefinition in it", strings.Join(f.crds, ", "))
+		}
+		crds = append(crds, more.CRDs...)
+	}
+	if len(crds) > 0 {
+		table, err := schema.BuiltIn(schema.Newest).WithCRDs(crds...)
+		if err != nil {
+			return c, err
+		}
+		c.Resources = table
+	}
+	if err := f.addParams(&c, bundle, stdin); err != nil {
+		return c, err
+	}
+	return c, f.addAllowed(&c)
+}
+
+// givenParams are the objects of a bundle, if they include what its bindings refer to. Otherwise
+// the params are somewhere else, and nil says that nothing is known of them.
+func givenParams(b *manifest.Bundle) []*unstructured.Unstructured {
+	kinds := map[string]*admissionv1.ParamKind{}
+	for _, p := range b.Policies {
+		kinds[p.Name] = p.Spec.ParamKind
+	}
+	used := false
+	for _, binding := range b.Bindings {
+		kind, ref := kinds[binding.Spec.PolicyName], binding.Spec.ParamRef
+		if kind == nil || ref == nil {
+			continue
+		}
+		used = true
+		found := false
+		for _, o := range b.Objects {
+			found = found || o.GetAPIVersion() == kind.APIVersion && o.GetKind() == kind.Kind && (ref.Name == "" || o.GetName() == ref.Name)
+		}
+		if !found {
+			return nil
+		}
+	}
+	if !used {
+		return nil
+	}
+	return b.Objects
+}
+
+func (f *clusterFlags) addParams(c *harness.Cluster, bundle *manifest.Bundle, stdin io.Reader) error {
+	if len(f.params) == 0 {
+		return nil
+	}
+	c.Params = []*unstructured.Unstructured{}
+	if len(f.params) == 1 && f.params[0] == none {
+		return nil
+	}
+	given, err := manifest.Collect(manifest.Read(manifest.Source{Paths: f.params, Stdin: stdin}))
+	if err != nil {
+		return err
+	}
+	c.Params = append(c.Params, given.Objects...)
+	if bundle != nil {
+		c.Params = append(c.Params, bundle.Objects...)
+	}
+	return nil
+}
+
+func (f *clusterFlags) addAllowed(c *harness.Cluster) error {
+	if len(f.allow) == 0 {
+		return nil
+	}
+	c.Allow = []harness.Permission{}
+	if len(f.allow) == 1 && f.allow[0] == none {
+		return nil
+	}
+	for _, line := range f.allow {
+		p, err := fixture.ParsePermission(line)
+		if err != nil {
+			return withHint(fmt.Errorf("--allow: %w", err), "for example --allow 'jane create deployments.apps shop' or --allow none")
+		}
+		c.Allow = append(c.Allow, p)
+	}
+	return nil
+}
+
+// withLabels is the cluster c in which a namespace has these labels besides its own. Only that
+// namespace is described: a request looks at no other.
+func withLabels(c harness.Cluster, namespace string, labels map[string]string) harness.Cluster {
+	if len(labels) == 0 || namespace == "" {
+		return c
+	}
+	ns := &corev1.Namespace{}
+	if described := c.Namespaces[namespace]; described != nil {
+		ns = described.DeepCopy()
+	}
+	ns.Name = namespace
+	if ns.Labels == nil {
+		ns.Labels = map[string]string{}
+	}
+	maps.Copy(ns.Labels, labels)
+	c.Namespaces = map[string]*corev1.Namespace{namespace: ns}
+	return c
+}

@@ -1,0 +1,202 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"time"
+
+	"hangar.io/holdshort/cel/harness"
+)
+
+// evalResults prints verdicts as they come.
+type evalResults interface {
+	add(judged) error
+	end(tally) error
+}
+
+func (o *evalOptions) results(p *printer) evalResults {
+	switch {
+	case o.format == asJSON:
+		return &evalJSON{newJSONArray(p)}
+	case o.verbose:
+		return &evalBlocks{p: p}
+	}
+	return &evalText{p: p}
+}
+
+type evalJSON struct{ *jsonArray }
+
+func (e *evalJSON) add(j judged) error {
+	for _, v := range j.verdicts {
+		out := toVerdictJSON(v.verdict)
+		out.Request, out.Profile = toRequestJSON(j.file, j.line, v.request), v.profile
+		if err := e.jsonArray.add(out); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (e *evalJSON) end(tally) error { return e.jsonArray.end() }
+
+// evalBlocks prints each verdict in full with its trace.
+type evalBlocks struct {
+	p *printer
+	n int
+}
+
+func (e *evalBlocks) add(j judged) error {
+	for _, v := range j.verdicts {
+		if e.n++; e.n > 1 {
+			e.p.printf("\n")
+		}
+		printVerdict(e.p, heading(j, v), title(j, v), v.verdict)
+		printTrace(e.p, v.verdict.Trace)
+	}
+	return nil
+}
+
+func (e *evalBlocks) end(t tally) error {
+	if e.n > 1 {
+		e.p.printf("\n%s: %s\n", count(t.total(), "verdict"), t)
+	}
+	return e.p.flush()
+}
+
+// heading tells where a request is from and by which profile's policies it was judged.
+func heading(j judged, v subjectVerdict) string {
+	text := j.place()
+	if v.profile != "" {
+		text += ", " + v.profile
+	}
+	return text
+}
+
+// title names a request: a fixture's case by its name, else by what it does.
+func title(j judged, v subjectVerdict) string {
+	if j.title != "" {
+		return oneLine(j.title)
+	}
+	return requestText(v.request)
+}
+
+// evalText prints the verdicts of one request in full, of several as a table.
+type evalText struct {
+	p      *printer
+	single *judged // the first request, while there is no second
+	many   bool    // there was a second
+	rows   table   // not printed yet
+	widths []int   // of the columns, fixed when the first rows are printed
+}
+
+// tableWindow is how many rows the widths of the columns are taken from. Requests may come for
+// ever, so the table cannot wait for all of them.
+const tableWindow = 200
+
+func (e *evalText) add(j judged) error {
+	if e.single == nil && !e.many {
+		e.single = &j
+		return nil
+	}
+	if e.many = true; e.single != nil {
+		e.row(*e.single)
+		e.single = nil
+	}
+	e.row(j)
+	return nil
+}
+
+func (e *evalText) row(j judged) {
+	for _, v := range j.verdicts {
+		word, color := decisionWord(v.verdict.Decision)
+		cells := []string{word}
+		if v.profile != "" {
+			cells = append(cells, v.profile)
+		}
+		e.rows.add(color, append(cells, clean(j.place()), title(j, v), reasonLine(v.verdict))...)
+	}
+	if e.widths != nil || len(e.rows.rows) >= tableWindow {
+		e.flushRows()
+	}
+}
+
+func (e *evalText) flushRows() {
+	if e.widths == nil {
+		e.widths = e.rows.widths()
+	}
+	e.rows.printWidths(e.p, "", e.widths)
+	e.rows = table{}
+}
+
+// reasonLine is why a request is not allowed, on one line.
+func reasonLine(v harness.Verdict) string {
+	more := ""
+	switch {
+	case len(v.Denials) > 0:
+		d := v.Denials[0]
+		if len(v.Denials) > 1 {
+			more = fmt.Sprintf(" (and %d more)", len(v.Denials)-1)
+		}
+		return oneLine(fmt.Sprintf("%s %s: %s", d.Policy, d.Validation, d.Message)) + more
+	case len(v.Undecided) > 0:
+		g := v.Undecided[0]
+		if len(v.Undecided) > 1 {
+			more = fmt.Sprintf(" (and %d more)", len(v.Undecided)-1)
+		}
+		return oneLine(fmt.Sprintf("%s needs %s: %s", g.Policy, g.Need, g.Detail)) + more
+	case len(v.Warnings) > 0:
+		return oneLine("warning: " + v.Warnings[0])
+	}
+	return ""
+}
+
+func (e *evalText) end(t tally) error {
+	if e.single != nil {
+		for i, v := range e.single.verdicts {
+			if i > 0 {
+				e.p.printf("\n")
+			}
+			printVerdict(e.p, heading(*e.single, v), title(*e.single, v), v.verdict)
+		}
+		return e.p.flush()
+	}
+	e.flushRows()
+	if e.many {
+		e.p.printf("\n%s: %s\n", count(t.total(), "verdict"), t)
+	}
+	return e.p.flush()
+}
+
+// progress shows on a terminal that work goes on.
+type progress struct {
+	w     io.Writer // nil if there is no terminal
+	n     int
+	shown time.Time
+	dirty bool
+}
+
+func newProgress(w io.Writer) *progress {
+	if _, ok := terminal(w); !ok {
+		return &progress{}
+	}
+	return &progress{w: w, shown: time.Now()}
+}
+
+const progressInterval = 200 * time.Millisecond
+
+func (p *progress) step() {
+	p.n++
+	if p.w == nil || p.n%64 != 0 || time.Since(p.shown) < progressInterval {
+		return
+	}
+	p.shown, p.dirty = time.Now(), true
+	fmt.Fprintf(p.w, "\r%d requests", p.n)
+}
+
+// clear removes what is shown, before other text is printed.
+func (p *progress) clear() {
+	if p.dirty {
+		fmt.Fprint(p.w, "\r\x1b[K")
+		p.dirty = false
+	}
+}

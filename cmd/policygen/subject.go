@@ -1,0 +1,186 @@
+package main
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"hangar.io/holdshort/cel/harness"
+	"hangar.io/holdshort/cel/manifest"
+	"hangar.io/holdshort/policies/profile"
+)
+
+// subject is a set of policies to judge requests by.
+type subject struct {
+	// profile that the rule set is rendered for, nil for the policies of -f.
+	profile *profile.Profile
+	set     *harness.Set
+	// bundle is what -f gave, nil for the rule set.
+	bundle *manifest.Bundle
+}
+
+// subjectFlags say which policies a command works on.
+type subjectFlags struct {
+	files   []string
+	profile string
+}
+
+func (f *subjectFlags) add(cmd *cobra.Command) {
+	cmd.Flags().StringArrayVarP(&f.files, "filename", "f", nil, "policies, bindings, and what a cluster holds around them: `FILE|DIR`, or - for stdin (repeatable); the rule set if absent")
+	addProfile(cmd, &f.profile)
+}
+
+func addProfile(cmd *cobra.Command, name *string) {
+	cmd.Flags().StringVar(name, "profile", "", "`profile` of the rule set: ground, flight or a file; both built-in ones if absent")
+}
+
+// load reads the subjects: one of -f, or one a profile. Remarks go to notes.
+func (f *subjectFlags) load(stdin io.Reader, notes *printer) ([]subject, error) {
+	if len(f.files) == 0 {
+		return ruleSet(f.profile)
+	}
+	if f.profile != "" {
+		return nil, withHint(errors.New("--profile is for the rule set, and -f gives other policies"), "give one of them")
+	}
+	bundle, err := manifest.Collect(withoutFixtures(manifest.Read(manifest.Source{Paths: f.files, Stdin: stdin})))
+	if err != nil {
+		return nil, err
+	}
+	if len(bundle.Policies) == 0 {
+		return nil, withHint(fmt.Errorf("%s: no ValidatingAdmissionPolicy among %s", strings.Join(f.files, ", "), count(objectCount(bundle), "object")),
+			"give the files or folders that hold the policies with -f")
+	}
+	set, err := harness.Compile(bundle.Policies, bundle.Bindings)
+	if err != nil {
+		return nil, err
+	}
+	remark(notes, bundle)
+	return []subject{{set: set, bundle: bundle}}, nil
+}
+
+// withoutFixtures leaves out fixture files, which may lie beside the policies that they test.
+func withoutFixtures(documents iter.Seq2[manifest.Document, error]) iter.Seq2[manifest.Document, error] {
+	return func(yield func(manifest.Document, error) bool) {
+		for doc, err := range documents {
+			_, policy := doc.Object["policy"]
+			_, cases := doc.Object["cases"]
+			if policy && cases && doc.Kind() == "" {
+				continue
+			}
+			if !yield(doc, err) {
+				return
+			}
+		}
+	}
+}
+
+func objectCount(b *manifest.Bundle) int {
+	return len(b.Bindings) + len(b.CRDs) + len(b.Namespaces) + len(b.Objects)
+}
+
+// remark notes what in a bundle does nothing: people expect that it does.
+func remark(p *printer, b *manifest.Bundle) {
+	note := func(format string, args ...any) {
+		p.printf("%s %s\n", p.paint(faint, "note:"), clean(fmt.Sprintf(format, args...)))
+	}
+	for _, n := range b.Notes {
+		note("%s", n)
+	}
+	bound := map[string]bool{}
+	for _, binding := range b.Bindings {
+		bound[binding.Spec.PolicyName] = true
+		known := slices.ContainsFunc(b.Policies, func(p *policyDef) bool { return p.Name == binding.Spec.PolicyName })
+		if !known {
+			note("%s: binding %q refers to policy %q, which is not among the files, and does nothing", b.Source(binding), binding.Name, binding.Spec.PolicyName)
+		}
+	}
+	for _, policy := range b.Policies {
+		if !bound[policy.Name] {
+			note("%s: policy %q has no binding among the files, so the server would not apply it; add its ValidatingAdmissionPolicyBinding", b.Source(policy), policy.Name)
+		}
+	}
+	if len(b.Skipped) > 0 {
+		total := 0
+		var kinds []string
+		for _, kind := range slices.Sorted(maps.Keys(b.Skipped)) {
+			total += b.Skipped[kind]
+			kinds = append(kinds, fmt.Sprintf("%d %s", b.Skipped[kind], kind))
+		}
+		note("skipped %s that no policy looks at: %s", count(total, "object"), strings.Join(kinds, ", "))
+	}
+	_ = p.flush()
+}
+
+// problem is an expression that does not compile, with its place in the files.
+type problem struct {
+	harness.Problem
+	file string
+	line int
+}
+
+func (p problem) place() string {
+	if p.file == "" {
+		return ""
+	}
+	return fmt.Sprintf("%s:%d", p.file, p.line)
+}
+
+// problems finds the expressions of a subject that do not compile.
+func (s subject) problems() []problem {
+	var all []problem
+	for _, p := range s.set.Problems() {
+		located := problem{Problem: p}
+		if s.bundle != nil {
+			for _, def := range s.bundle.Policies {
+				if def.Name == p.Policy {
+					doc := s.bundle.Source(def)
+					located.file, located.line = doc.File, doc.LineOf(expressionPath(p.Field)...)
+				}
+			}
+		}
+		all = append(all, located)
+	}
+	slices.SortStableFunc(all, func(a, b problem) int { return cmp.Compare(a.Policy, b.Policy) })
+	return all
+}
+
+// expressionPath is where a policy holds the expression that the harness calls "validations[0]"
+// or "validations[0].messageExpression".
+func expressionPath(field string) []string {
+	list, rest, _ := strings.Cut(field, "[")
+	index, key, _ := strings.Cut(rest, "]")
+	if key = strings.TrimPrefix(key, "."); key == "" {
+		key = "expression"
+	}
+	return []string{"spec", list, index, key}
+}
+
+// warn prints problems in full, for stderr.
+func warnProblems(p *printer, problems []problem) {
+	for _, problem := range problems {
+		at := problem.place()
+		if at != "" {
+			at += ": "
+		}
+		p.printf("%s %s\n", p.paint(red, "policygen:"), clean(fmt.Sprintf("%spolicy %q: %s: %s", at, problem.Policy, problem.Field, problemText(problem))))
+	}
+	if len(problems) > 0 {
+		p.printf("%s the API server refuses to create such a policy; the verdicts are those of a policy that is already stored\n", p.paint(faint, "hint:"))
+	}
+	_ = p.flush()
+}
+
+func problemText(p problem) string {
+	err := indentRest(strings.TrimSpace(p.Err.Error()))
+	if p.Create {
+		return "works in a stored policy, but cannot be created: " + err
+	}
+	return "does not compile: " + err
+}
