@@ -98,24 +98,7 @@ func (d *typeDefaults) apply(minor int, obj map[string]any) {
 			v = map[string]any{}
 			obj[c.name] = v
 		}
-		switch v := v.(type) {
-		case map[string]any:
-			if c.shape != "{}" {
-				c.of.apply(minor, v)
-				continue
-			}
-			for _, e := range v {
-				if m, ok := e.(map[string]any); ok {
-					c.of.apply(minor, m)
-				}
-			}
-		case []any:
-			for _, e := range v {
-				if m, ok := e.(map[string]any); ok {
-					c.of.apply(minor, m)
-				}
-			}
-		}
+		forEachObject(v, c.shape, func(o map[string]any) { c.of.apply(minor, o) })
 	}
 }
 

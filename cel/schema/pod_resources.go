@@ -25,16 +25,7 @@ func fillPodResources(pod *corev1.Pod) {
 	if len(r.Limits) == 0 {
 		return
 	}
-	for name, sum := range sumResources(&pod.Spec, func(c *corev1.Container) corev1.ResourceList { return c.Resources.Requests }) {
-		if _, ok := r.Requests[name]; !ok && (name == corev1.ResourceCPU || name == corev1.ResourceMemory) {
-			setResource(&r.Requests, name, sum)
-		}
-	}
-	for name, limit := range r.Limits {
-		if _, ok := r.Requests[name]; !ok && isPodLevel(name) {
-			setResource(&r.Requests, name, limit)
-		}
-	}
+	requestForPod(pod)
 }
 
 // isPodLevel: component-helpers resource/helpers.go, IsSupportedPodLevelResource.
@@ -85,4 +76,64 @@ func raiseResources(to, least corev1.ResourceList) {
 			to[name] = q.DeepCopy()
 		}
 	}
+}
+
+// preparePodResources is the form of fillPodResources that looks at a new pod when all mutating
+// admission is done: kubernetes pkg/api/pod/util.go, DefaultPodLevelResources.
+func preparePodResources(pod *corev1.Pod) {
+	r := pod.Spec.Resources
+	if r == nil || len(r.Requests) == 0 && len(r.Limits) == 0 {
+		return
+	}
+	limits := sumResources(&pod.Spec, func(c *corev1.Container) corev1.ResourceList { return c.Resources.Limits })
+	for name, sum := range limits {
+		_, limited := r.Limits[name]
+		_, requested := r.Requests[name]
+		if isHugePages(name) && !limited && !requested {
+			setResource(&r.Limits, name, sum)
+		}
+	}
+	requestForPod(pod)
+	for name, request := range r.Requests {
+		limit, ok := limits[name]
+		if _, limited := r.Limits[name]; limited || !ok || !isPodLevel(name) || !limitedEverywhere(&pod.Spec, name) {
+			continue
+		}
+		if request.Cmp(limit) > 0 {
+			limit = request
+		}
+		setResource(&r.Limits, name, limit)
+	}
+}
+
+// requestForPod: the sum of the containers' requests, else the pod's limit.
+func requestForPod(pod *corev1.Pod) {
+	r := pod.Spec.Resources
+	for name, sum := range sumResources(&pod.Spec, func(c *corev1.Container) corev1.ResourceList { return c.Resources.Requests }) {
+		if _, ok := r.Requests[name]; !ok && (name == corev1.ResourceCPU || name == corev1.ResourceMemory) {
+			setResource(&r.Requests, name, sum)
+		}
+	}
+	for name, limit := range r.Limits {
+		if _, ok := r.Requests[name]; !ok && isPodLevel(name) {
+			setResource(&r.Requests, name, limit)
+		}
+	}
+}
+
+// limitedEverywhere tells whether every container of the pod states a limit.
+func limitedEverywhere(spec *corev1.PodSpec, name corev1.ResourceName) bool {
+	for _, containers := range [][]corev1.Container{spec.InitContainers, spec.Containers} {
+		for i := range containers {
+			if _, ok := containers[i].Resources.Limits[name]; !ok {
+				return false
+			}
+		}
+	}
+	for i := range spec.EphemeralContainers {
+		if _, ok := spec.EphemeralContainers[i].Resources.Limits[name]; !ok {
+			return false
+		}
+	}
+	return true
 }

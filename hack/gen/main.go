@@ -24,6 +24,7 @@ var generators = []struct {
 }{
 	{"resources.txt", resourceTable},
 	{"defaults.txt", defaultsTable},
+	{"prepare.txt", prepareTable},
 }
 
 func main() {

@@ -1,8 +1,10 @@
 package main
 
 import (
+	"maps"
 	"math/rand/v2"
 	"reflect"
+	"slices"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -53,7 +55,27 @@ func (a *author) object(t reflect.Type, depth int) map[string]any {
 			}
 		}
 	}
+	if name := typeName(t); name == "core/v1.Volume" || name == "core/v1.VolumeProjection" {
+		a.one(obj)
+	}
 	return obj
+}
+
+// one leaves a single field beside the name: more sources of a volume than one are not valid, and
+// strategies look at the first only.
+func (a *author) one(obj map[string]any) {
+	names := slices.Sorted(maps.Keys(obj))
+	a.Shuffle(len(names), func(i, j int) { names[i], names[j] = names[j], names[i] })
+	kept := false
+	for _, n := range names {
+		if n == "name" {
+			continue
+		}
+		if kept {
+			delete(obj, n)
+		}
+		kept = kept || obj[n] != nil
+	}
 }
 
 func (a *author) value(field string, t reflect.Type, depth int) (any, bool) {

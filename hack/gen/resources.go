@@ -107,7 +107,7 @@ func endpoints(r release) ([]served, error) {
 			return nil, err
 		}
 		for _, res := range list.APIResources {
-			s, err := endpoint(list.GroupVersion, res)
+			s, err := endpointOf(list.GroupVersion, res)
 			if err != nil {
 				return nil, fmt.Errorf("%s: %w", f, err)
 			}
@@ -122,7 +122,7 @@ func endpoints(r release) ([]served, error) {
 
 var stable = regexp.MustCompile(`^v[0-9]+$`)
 
-func endpoint(groupVersion string, res metav1.APIResource) (served, error) {
+func endpointOf(groupVersion string, res metav1.APIResource) (served, error) {
 	group, version, ok := strings.Cut(groupVersion, "/")
 	if !ok {
 		group, version = "-", groupVersion
