@@ -39,18 +39,31 @@ func (f *clusterFlags) add(cmd *cobra.Command) {
 	flags.StringToStringVar(&f.namespaceLabels, "namespace-labels", nil, "labels of the namespace of the request: `KEY=VALUE,...`")
 }
 
-// cluster is what is known of the cluster from the flags and from the objects beside the policies.
-func (f *clusterFlags) cluster(bundle *manifest.Bundle, stdin io.Reader) (harness.Cluster, error) {
-	c := harness.Cluster{}
-	var crds []*apiextensionsv1.CustomResourceDefinition
-	if bundle != nil {
-		crds = bundle.CRDs
-		c.Namespaces = map[string]*corev1.Namespace{}
-		for _, ns := range bundle.Namespaces {
-			c.Namespaces[ns.Name] = ns
-		}
-		c.Params = givenParams(bundle)
+// clusterOf is what the objects beside policies say of the cluster.
+func clusterOf(b *manifest.Bundle) (harness.Cluster, error) {
+	c := harness.Cluster{Namespaces: map[string]*corev1.Namespace{}, Params: givenParams(b)}
+	for _, ns := range b.Namespaces {
+		c.Namespaces[ns.Name] = ns
 	}
+	return c, addResources(&c, b.CRDs)
+}
+
+// addResources makes custom resources known.
+func addResources(c *harness.Cluster, crds []*apiextensionsv1.CustomResourceDefinition) error {
+	if len(crds) == 0 {
+		return nil
+	}
+	if c.Resources == nil {
+		c.Resources = schema.BuiltIn(schema.Newest)
+	}
+	table, err := c.Resources.WithCRDs(crds...)
+	c.Resources = table
+	return err
+}
+
+// cluster is what is known of the cluster from the flags besides.
+func (f *clusterFlags) cluster(s subject, stdin io.Reader) (harness.Cluster, error) {
+	c := s.cluster
 	if len(f.crds) > 0 {
 		more, err := manifest.Collect(manifest.Read(manifest.Source{Paths: f.crds, Stdin: stdin}))
 		if err != nil {
@@ -59,16 +72,11 @@ func (f *clusterFlags) cluster(bundle *manifest.Bundle, stdin io.Reader) (harnes
 		if len(more.CRDs) == 0 {
 			return c, fmt.Errorf("--crd %s: no CustomResourceDefinition in it", strings.Join(f.crds, ", "))
 		}
-		crds = append(crds, more.CRDs...)
-	}
-	if len(crds) > 0 {
-		table, err := schema.BuiltIn(schema.Newest).WithCRDs(crds...)
-		if err != nil {
+		if err := addResources(&c, more.CRDs); err != nil {
 			return c, err
 		}
-		c.Resources = table
 	}
-	if err := f.addParams(&c, bundle, stdin); err != nil {
+	if err := f.addParams(&c, s.bundle, stdin); err != nil {
 		return c, err
 	}
 	return c, f.addAllowed(&c)

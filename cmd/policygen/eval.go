@@ -75,7 +75,7 @@ func (o *evalOptions) run(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
-	cluster, err := o.cluster.cluster(subjects[0].bundle, stdin)
+	cluster, err := o.cluster.cluster(subjects[0], stdin)
 	if err != nil {
 		return err
 	}

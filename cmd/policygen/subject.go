@@ -24,6 +24,8 @@ type subject struct {
 	set     *harness.Set
 	// bundle is what -f gave, nil for the rule set.
 	bundle *manifest.Bundle
+	// cluster is what the files of -f say of the cluster.
+	cluster harness.Cluster
 }
 
 // subjectFlags say which policies a command works on.
@@ -62,7 +64,8 @@ func (f *subjectFlags) load(stdin io.Reader, notes *printer) ([]subject, error) 
 		return nil, err
 	}
 	remark(notes, bundle)
-	return []subject{{set: set, bundle: bundle}}, nil
+	cluster, err := clusterOf(bundle)
+	return []subject{{set: set, bundle: bundle, cluster: cluster}}, err
 }
 
 // withoutFixtures leaves out fixture files, which may lie beside the policies that they test.

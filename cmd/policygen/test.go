@@ -1,0 +1,221 @@
+package main
+
+import (
+	"fmt"
+	"math"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"hangar.io/holdshort/cel/fixture"
+)
+
+const testLong = `Test sends the request of each case to the policy that the case is about, and compares the
+answer with the one that the case expects.
+
+Without -f the policies are the rule set, on each profile, and without FIXTURE all its cases are
+run; what no case proves is then a finding too. With -f the cases are those of FIXTURE, or those
+that lie beside the policies. A FIXTURE is a file or a folder with
+  fixture files            of this project (docs/fixture.schema.json);
+  a folder tests           of manifests <policy>.<case>.<allow|deny|warn|audit>.<object|...>.yaml
+                           beside its policy files;
+  a kyverno-test.yaml      as far as it is about ValidatingAdmissionPolicies.
+The last two bring their own policies, so that they need no -f.
+
+Exit status: 0 if all cases get what they expect, 1 if one does not, 2 if a file cannot be read.`
+
+const testExample = `  policygen test
+  policygen test --profile flight policies/testdata/breakglass-rolebinding.yaml
+  policygen test -f policies/
+  policygen test -f policy.yaml cases.yaml -o junit > report.xml
+  policygen test kyverno/tests/`
+
+func newTest() *cobra.Command {
+	t := &testRun{}
+	var f format
+	cmd := &cobra.Command{
+		Use:     "test [FIXTURE...]",
+		Short:   "Judge the cases of policies, and tell what no case proves",
+		Long:    testLong,
+		Example: testExample,
+		Args:    arguments(0, math.MaxInt, ""),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			stderr := newPrinter(cmd.ErrOrStderr())
+			subjects, err := t.flags.load(cmd.InOrStdin(), stderr)
+			if err != nil {
+				return err
+			}
+			t.ctx, t.now = cmd.Context(), time.Now()
+			if err := t.run(args, subjects); err != nil {
+				return err
+			}
+			for _, err := range t.errs {
+				report(stderr, err)
+			}
+			if err := t.print(newPrinter(cmd.OutOrStdout()), f); err != nil {
+				return err
+			}
+			problems := problemsOf(subjects)
+			warnProblems(stderr, problems)
+			if err := t.status(); err != nil || len(problems) == 0 {
+				return err
+			}
+			return exitFound
+		},
+	}
+	t.flags.add(cmd)
+	addFormat(cmd, &f, text, asJSON, junit)
+	return cmd
+}
+
+// problemsOf are the expressions of policies of -f that do not compile. Those of the rule set are
+// looked for by check.
+func problemsOf(subjects []subject) []problem {
+	var all []problem
+	for _, s := range subjects {
+		if s.bundle != nil {
+			all = append(all, s.problems()...)
+		}
+	}
+	return all
+}
+
+func (t *testRun) print(p *printer, f format) error {
+	switch f {
+	case asJSON:
+		return writeJSON(p, t.json())
+	case junit:
+		if err := fixture.WriteJUnit(p.w, t.junit()); err != nil {
+			return fmt.Errorf("write the result: %w", err)
+		}
+		return p.flush()
+	}
+	t.printFailures(p)
+	t.printGaps(p)
+	t.printTable(p)
+	return p.flush()
+}
+
+// printFailures prints each failed case with all that is needed to mend it.
+func (t *testRun) printFailures(p *printer) {
+	for s, r := range t.results() {
+		if r.OK {
+			continue
+		}
+		on := ""
+		if s.name != "" {
+			on = fmt.Sprintf(" (%s)", s.name)
+		}
+		p.printf("%s  %s:%d  %s%s\n", p.paint(red, "FAIL"), clean(r.Case.File), r.Case.Line, p.paint(bold, oneLine(r.Case.Name)), clean(on))
+		p.field("policy", r.Case.Policy)
+		p.field("expected", r.Expected)
+		p.field("actual", r.Actual)
+		if r.Decisive != "" {
+			p.field("because", r.Decisive)
+		}
+		p.printf("\n")
+	}
+}
+
+// printGaps prints what no case proves, and what of foreign suites was not run.
+func (t *testRun) printGaps(p *printer) {
+	n := 0
+	for _, s := range t.suites {
+		for _, g := range s.gaps() {
+			n++
+			p.printf("%s  %s\n", p.paint(yellow, "UNCOVERED"), clean(g.Gap(g.item)))
+		}
+		for _, c := range s.notCovered {
+			n++
+			p.printf("%s  %s\n", p.paint(yellow, "NOT RUN"), clean(c.String()))
+		}
+	}
+	if n > 0 {
+		p.printf("\n")
+	}
+}
+
+// policyRow is what a policy's cases came to, over all suites of the same kind.
+type policyRow struct {
+	suite, policy          string
+	cases, failed          int
+	covered, items, suites int
+}
+
+// rows are the policies in the order of the suites. Profiles of the rule set count together.
+func (t *testRun) rows() []policyRow {
+	var rows []policyRow
+	index := map[string]int{}
+	for _, s := range t.suites {
+		name := s.name
+		if s.subject.profile != nil {
+			name = ""
+		}
+		row := func(policy string) *policyRow {
+			key := name + "\n" + policy
+			if _, ok := index[key]; !ok {
+				index[key] = len(rows)
+				rows = append(rows, policyRow{suite: name, policy: policy})
+			}
+			return &rows[index[key]]
+		}
+		for _, c := range s.coverage {
+			r := row(c.Policy)
+			r.suites++
+			r.items += len(c.Items)
+			r.covered += len(c.Items) - len(c.Missing())
+		}
+		for _, result := range s.results {
+			r := row(result.Case.Policy)
+			r.cases++
+			if !result.OK {
+				r.failed++
+			}
+		}
+	}
+	return rows
+}
+
+func (t *testRun) printTable(p *printer) {
+	table := &table{}
+	for _, r := range t.rows() {
+		word, color := "ok", green
+		switch {
+		case r.failed > 0:
+			word, color = "FAIL", red
+		case r.cases == 0:
+			word, color = "no cases", yellow
+		}
+		cells := []string{word, clean(r.policy), count(r.cases, "case"), fmt.Sprintf("%d failed", r.failed)}
+		if r.items > 0 {
+			cells = append(cells, fmt.Sprintf("%d of %d covered", r.covered, r.items))
+		} else if r.suite != "" {
+			cells = append(cells, "")
+		}
+		table.add(color, append(cells, clean(r.suite))...)
+	}
+	table.print(p, "")
+	cases, failed := t.counts()
+	summary := []string{count(len(t.rows()), "policy"), count(cases, "case"), fmt.Sprintf("%d failed", failed)}
+	if n := len(t.uncovered()); n > 0 {
+		summary = append(summary, fmt.Sprintf("%d uncovered", n))
+	}
+	p.printf("\n%s\n", strings.Join(summary, ", "))
+}
+
+func (t *testRun) junit() []fixture.Suite {
+	var all []fixture.Suite
+	for _, s := range t.suites {
+		name := s.name
+		if name == "" {
+			name = "policygen"
+		}
+		js := fixture.Suite{Name: name, Results: s.results}
+		if s.complete {
+			js.Coverage = s.coverage
+		}
+		all = append(all, js)
+	}
+	return all
+}
