@@ -1,6 +1,7 @@
 package manifest
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -204,7 +205,7 @@ func decode[T any](doc Document) (*T, []error, error) {
 			continue
 		}
 		path := splitFieldPath(at.FieldPath())
-		unknown = append(unknown, doc.Errorf(path, "%s has no field of this name", doc.Kind()).
+		unknown = append(unknown, doc.Errorf(path, "%s has no field of this name", cmp.Or(doc.Kind(), "this file")).
 			WithHint("check the spelling and the indentation; names are case-sensitive"))
 	}
 	return into, unknown, nil
