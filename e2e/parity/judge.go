@@ -1,0 +1,290 @@
+package parity
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	admissionapi "k8s.io/api/admission/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	utiljson "k8s.io/apimachinery/pkg/util/json"
+	"k8s.io/apiserver/pkg/admission"
+
+	"hangar.io/holdshort/cel/fixture"
+	"hangar.io/holdshort/cel/harness"
+	"hangar.io/holdshort/cel/manifest"
+	"hangar.io/holdshort/cel/request"
+	"hangar.io/holdshort/e2e/kit/audit"
+	"hangar.io/holdshort/e2e/kit/cluster"
+	"hangar.io/holdshort/e2e/kit/pair"
+	"hangar.io/holdshort/e2e/kit/recorder"
+	"hangar.io/holdshort/e2e/kit/send"
+	"hangar.io/holdshort/e2e/kit/wait"
+	"hangar.io/holdshort/e2e/kit/world"
+)
+
+// settle is how long a request may be refused before admission because something that was just
+// created has not reached a cache of the server (a PriorityClass, say) before the refusal counts.
+const settle = 3 * time.Second
+
+// Judge asks servers and harness about cases. It is not safe for concurrent use.
+type Judge struct {
+	servers *pair.Servers
+	gate    *pair.Gate
+	world   *world.World
+	audits  map[*cluster.APIServer]*audit.Reader
+	rbac    int      // generation of the RBAC objects on R
+	granted []string // namespaces that have RoleBindings of it
+}
+
+// NewJudge returns a judge over running servers.
+func NewJudge(s *pair.Servers) *Judge {
+	return &Judge{
+		servers: s, gate: pair.NewGate(s), world: world.New(s.Dynamic),
+		audits: map[*cluster.APIServer]*audit.Reader{s.P: audit.Open(s.P.AuditLog), s.R: audit.Open(s.R.AuditLog)},
+	}
+}
+
+// Result is the three answers to one case.
+type Result struct {
+	Case fixture.Case
+	// Hash of the request and the policy: two results with one hash count once.
+	Hash string
+	// Server, Written and Recorded are the answers of P (or R), of the harness on the fixture's
+	// request, and of the harness on the recorded AdmissionReview.
+	Server, Written, Recorded Answer
+	// Differences between the completed request and the recorded one.
+	Differences []Difference
+	// Faults are why the case fails; empty: it passes.
+	Faults []string
+	// Unsendable, unless empty, is why no client can cause the request.
+	Unsendable string
+}
+
+func (r *Result) fault(format string, args ...any) {
+	r.Faults = append(r.Faults, fmt.Sprintf(format, args...))
+}
+
+// Judge asks all three about a case under a set whose bindings are in force. The error is about
+// the machinery; a fault of the case is in the result.
+func (j *Judge) Judge(ctx context.Context, c fixture.Case, set *harness.Set) (*Result, error) {
+	r := &Result{Case: c, Hash: hash(c)}
+	server := j.servers.P
+	if c.Cluster.Allow != nil {
+		server = j.servers.R
+	}
+	if err := j.reach(ctx, c, server); err != nil {
+		r.fault("the case's world cannot be made: %v", err)
+		return r, nil
+	}
+	written := c.Request
+	if err := harness.Complete(&written, c.Cluster, c.Now); err != nil {
+		r.fault("complete: %v", err)
+		return r, nil
+	}
+	mask := masks(written)
+	verdict, err := evaluate(ctx, set, written, c.Cluster)
+	if err != nil {
+		r.fault("harness on the fixture: %v", err)
+		return r, nil
+	}
+	r.Written = ofVerdict(verdict, mask)
+
+	outgoing := c.Request
+	if err := j.current(ctx, &outgoing); err != nil {
+		r.fault("%v", err)
+		return r, nil
+	}
+	review, err := j.record(ctx, c, outgoing)
+	var unsendable *send.Unsendable
+	if errors.As(err, &unsendable) {
+		r.Unsendable = unsendable.Reason
+		return r, nil
+	}
+	if err != nil {
+		r.fault("S: %v", err)
+		return r, nil
+	}
+	if r.Server, err = j.ask(ctx, c, outgoing, server, mask); err != nil {
+		r.fault("%s: %v", server.Name, err)
+		return r, nil
+	}
+	if err := j.replay(ctx, r, set, review, written, mask); err != nil {
+		r.fault("harness on the review: %v", err)
+		return r, nil
+	}
+	r.compare()
+	return r, nil
+}
+
+// replay evaluates the recorded review and lists its differences to the completed request.
+func (j *Judge) replay(ctx context.Context, r *Result, set *harness.Set, review *admissionapi.AdmissionReview, written harness.Request, mask masker) error {
+	recorded, err := decode(review, r.Case)
+	if err != nil {
+		return err
+	}
+	live, err := j.live(ctx, r.Case)
+	if err != nil {
+		return err
+	}
+	verdict, err := evaluate(ctx, set, recorded, live)
+	if err != nil {
+		return err
+	}
+	r.Recorded = ofVerdict(verdict, mask)
+	r.Differences = Differences(written, recorded)
+	return nil
+}
+
+// compare makes a fault of each difference between the answers, and of each difference between
+// the requests that has no known cause.
+func (r *Result) compare() {
+	for _, d := range r.Server.differences(r.Written) {
+		r.fault("the server's answer is not the harness's on the fixture: %s", d)
+	}
+	for _, d := range r.Server.differences(r.Recorded) {
+		r.fault("the server's answer is not the harness's on the review: %s", d)
+	}
+	if a, b := r.Written.Refusals, r.Recorded.Refusals; !slices.Equal(a, b) {
+		r.fault("the harness refuses the fixture with %q and the review with %q", a, b)
+	}
+	for _, d := range r.Differences {
+		if d.Cause == "" {
+			r.fault("unexplained difference: %s", d)
+		}
+	}
+}
+
+func evaluate(ctx context.Context, set *harness.Set, r harness.Request, c harness.Cluster) (harness.Verdict, error) {
+	prepared, err := harness.Prepare(r, c)
+	if err != nil {
+		return harness.Verdict{}, err
+	}
+	return set.Evaluate(ctx, prepared, harness.Options{}), nil
+}
+
+// record sends the request to S and returns the review that its admission makes of it. Anything
+// but reaching admission is an error.
+func (j *Judge) record(ctx context.Context, c fixture.Case, r harness.Request) (*admissionapi.AdmissionReview, error) {
+	answer, reviews, err := j.send(ctx, j.servers.S, c, r)
+	if err != nil {
+		return nil, err
+	}
+	if len(reviews) != 1 {
+		return nil, fmt.Errorf("the request does not reach admission once but %d times; the server says: %d %s", len(reviews), answer.Code, answer.Status.Message)
+	}
+	return reviews[0], nil
+}
+
+// send sends the request to one server and returns what the recorder behind its policies saw.
+func (j *Judge) send(ctx context.Context, server *cluster.APIServer, c fixture.Case, r harness.Request) (*send.Answer, []*admissionapi.AdmissionReview, error) {
+	var answer *send.Answer
+	var reviews []*admissionapi.AdmissionReview
+	begin := time.Now()
+	err := wait.Until(ctx, time.Minute, "an answer of "+server.Name, func(ctx context.Context) error {
+		j.servers.Recorder.Record(func(a *admissionapi.AdmissionRequest) bool { return concerns(a, r) })
+		var err error
+		answer, err = send.Do(ctx, server, c.Cluster.Resources, r)
+		got, recordErr := j.servers.Recorder.Stop()
+		if err = errors.Join(err, recordErr); err != nil {
+			return wait.Stop(err)
+		}
+		reviews = got
+		judged := len(reviews) > 0 || strings.Contains(answer.Status.Message, "ValidatingAdmissionPolicy")
+		if !judged && time.Since(begin) < settle {
+			return errors.New(answer.Status.Message)
+		}
+		return nil
+	})
+	return answer, reviews, err
+}
+
+// concerns tells whether an admission request is the one that r leads to.
+func concerns(a *admissionapi.AdmissionRequest, r harness.Request) bool {
+	return a.UserInfo.Username == r.User.Name && string(a.Operation) == string(r.Operation) &&
+		a.Resource.Group == r.Resource.Group && a.Resource.Resource == r.Resource.Resource &&
+		a.SubResource == r.Subresource && (r.Name == "" || a.Name == "" || a.Name == r.Name)
+}
+
+// ask sends the request to a server with policies. Being recorded means that the policies admit it.
+func (j *Judge) ask(ctx context.Context, c fixture.Case, r harness.Request, server *cluster.APIServer, mask masker) (Answer, error) {
+	got, reviews, err := j.send(ctx, server, c, r)
+	if err != nil {
+		return Answer{}, err
+	}
+	a := Answer{Annotations: map[string]string{}}
+	switch {
+	case len(reviews) > 0 && strings.Contains(got.Status.Message, recorder.Refusal):
+		a.Decision = harness.Allowed
+	case len(reviews) == 0 && got.Code >= http.StatusBadRequest && got.Status.Status == metav1.StatusFailure:
+		a.Decision = harness.Denied
+		a.Refusals = []Refusal{{got.Status.Code, got.Status.Reason, mask.text(got.Status.Message)}}
+	default:
+		return Answer{}, fmt.Errorf("neither admitted nor refused by policies: %d %s, recorded %d times", got.Code, got.Body, len(reviews))
+	}
+	for _, w := range got.Warnings {
+		if strings.HasPrefix(w, "Validation failed for ValidatingAdmissionPolicy") {
+			a.Warnings = append(a.Warnings, mask.text(w))
+		}
+	}
+	slices.Sort(a.Warnings)
+	event, err := j.audits[server].Wait(ctx, audit.ID(got.AuditID))
+	if err != nil {
+		return Answer{}, err
+	}
+	for key, value := range event.Annotations {
+		if prefix, _, _ := strings.Cut(key, "/"); key == failureKey || !strings.Contains(prefix, ".k8s.io") {
+			a.Annotations[key] = mask.text(canonical(key, value))
+		}
+	}
+	return a, nil
+}
+
+func decode(review *admissionapi.AdmissionReview, c fixture.Case) (harness.Request, error) {
+	b, err := json.Marshal(review)
+	if err != nil {
+		return harness.Request{}, err
+	}
+	object := map[string]any{}
+	if err := utiljson.Unmarshal(b, &object); err != nil {
+		return harness.Request{}, err
+	}
+	decoded, err := request.Decode(manifest.Document{File: "review", Object: object}, request.Options{Resources: c.Cluster.Resources})
+	return decoded.Request, err
+}
+
+// current gives an update the version that is stored, which many kinds demand.
+func (j *Judge) current(ctx context.Context, r *harness.Request) error {
+	if r.Operation != admission.Update || (r.Subresource != "" && r.Subresource != "status" && r.Subresource != "ephemeralcontainers") {
+		return nil
+	}
+	namespace := r.Namespace
+	if r.Resource == corev1.SchemeGroupVersion.WithResource("namespaces") {
+		namespace = ""
+	}
+	stored, err := j.world.Get(ctx, r.Resource, namespace, r.Name)
+	if err != nil {
+		return fmt.Errorf("the object to update: %w", err)
+	}
+	o := (&unstructured.Unstructured{Object: r.Object}).DeepCopy()
+	o.SetResourceVersion(stored.GetResourceVersion())
+	r.Object = o.Object
+	return nil
+}
+
+// hash identifies a request under a policy.
+func hash(c fixture.Case) string {
+	b, err := json.Marshal([]any{c.Policy, plain(c.Request)})
+	if err != nil {
+		panic(err) // objects are JSON values
+	}
+	return fmt.Sprintf("%x", sha256.Sum256(b))
+}

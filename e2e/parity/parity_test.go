@@ -1,0 +1,78 @@
+package parity_test
+
+import (
+	"fmt"
+	"os"
+	"slices"
+	"testing"
+	"time"
+
+	"hangar.io/holdshort/e2e/kit/pair"
+	"hangar.io/holdshort/e2e/kit/world"
+	"hangar.io/holdshort/e2e/parity"
+	"hangar.io/holdshort/policies/profile"
+)
+
+// policyEnv, unless empty, is the one policy whose cases are run. The count is then not demanded.
+const policyEnv = "POLICY"
+
+// leastRequests is how many distinct requests the section has to have.
+const leastRequests = 250
+
+func TestParity(t *testing.T) {
+	ctx, begin := t.Context(), time.Now()
+	suites := suites(t)
+	servers, err := pair.Start(ctx, t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer servers.Close()
+	if err := parity.Define(ctx, world.New(servers.Dynamic), suites...); err != nil {
+		t.Fatal(err)
+	}
+	if err := servers.Policies(ctx); err != nil {
+		t.Fatal(err)
+	}
+	fmt.Printf("parity: three API servers ready after %v\n", time.Since(begin).Round(time.Second))
+	judge, report := parity.NewJudge(servers), parity.NewReport()
+	for _, s := range suites {
+		if err := judge.Run(ctx, s, report); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, r := range report.Failed() {
+		t.Errorf("%s:%d: %s", r.Case.File, r.Case.Line, r.Case.Name)
+		for _, fault := range r.Faults {
+			t.Log("  " + fault)
+		}
+	}
+	report.Print(os.Stdout)
+	fmt.Printf("parity: took %v\n", time.Since(begin).Round(time.Second))
+	if passed, all := report.Counts(); passed != all || (all < leastRequests && os.Getenv(policyEnv) == "") {
+		t.Errorf("parity: %d/%d, expected all of at least %d distinct requests", passed, all, leastRequests)
+	}
+}
+
+// suites are the corpus and the rule set on each tier.
+func suites(t *testing.T) []*parity.Suite {
+	t.Helper()
+	now := time.Now()
+	corpus, err := parity.Corpus(now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := []*parity.Suite{corpus}
+	for _, x := range profile.Builtin() {
+		s, err := parity.RuleSet(x, now)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, s)
+	}
+	if only := os.Getenv(policyEnv); only != "" {
+		for _, s := range all {
+			s.Groups = slices.DeleteFunc(s.Groups, func(g parity.Group) bool { return g.Policy != only })
+		}
+	}
+	return all
+}
