@@ -49,7 +49,7 @@ behind them. It makes a backend that forgets the second person fail, and a forge
 	},
 	Validations: []Validation{{
 		Name:    "prefix",
-		Expr:    `object.metadata.name.startsWith(variables.prefix)`,
+		Expr:    `has(object.metadata.name) && object.metadata.name.startsWith(variables.prefix)`,
 		Message: "$portal may only create RoleBindings named $prefix*.",
 		Why:     "The name is how the reaper, the delete policy and people tell a grant of the portal from every other binding.",
 	}, {

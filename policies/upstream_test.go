@@ -1,0 +1,145 @@
+package policies_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	admissionv1 "k8s.io/api/admissionregistration/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apiserver/pkg/admission"
+	"k8s.io/apiserver/pkg/admission/initializer"
+	"k8s.io/apiserver/pkg/admission/plugin/policy/validating"
+	"k8s.io/apiserver/pkg/authorization/authorizer"
+	dynamicfake "k8s.io/client-go/dynamic/fake"
+	"k8s.io/client-go/informers"
+	"k8s.io/client-go/kubernetes/fake"
+	"k8s.io/client-go/kubernetes/scheme"
+
+	"hangar.io/holdshort/cel/fixture"
+	"hangar.io/holdshort/cel/harness"
+	"hangar.io/holdshort/policies/profile"
+)
+
+// TestTheAPIServersOwnPluginGivesEveryCaseTheSameAnswer runs each case through the unmodified
+// validating.NewPlugin, which is what an API server runs, with the case's policy alone.
+func TestTheAPIServersOwnPluginGivesEveryCaseTheSameAnswer(t *testing.T) {
+	for _, p := range profile.Builtin() {
+		x := prove(t, p)
+		m := render(t, p)
+		for i, policy := range m.Policies {
+			plugin := upstream(t, policy, m.Bindings[i], x.cases[policy.Name])
+			denied := 0
+			for _, c := range x.cases[policy.Name] {
+				have := answer(plugin.Validate(t.Context(), attributes(t, c), admission.NewObjectInterfacesFromScheme(scheme.Scheme)))
+				v := fixture.Run(t.Context(), x.set, c).Verdict
+				want := status{v.Code, v.Reason, v.Message}
+				if have != want {
+					t.Errorf("%s: %s:%d: %s\n  the API server  %+v\n  the harness     %+v", p.Name, c.File, c.Line, c.Name, have, want)
+				}
+				if have.code != 0 {
+					denied++
+				}
+			}
+			if denied == 0 || denied == len(x.cases[policy.Name]) {
+				t.Errorf("%s: %s: %d of %d cases are refused: the plugin does not judge", p.Name, policy.Name, denied, len(x.cases[policy.Name]))
+			}
+		}
+	}
+}
+
+type status struct {
+	code    int32
+	reason  metav1.StatusReason
+	message string
+}
+
+func answer(err error) status {
+	if err == nil {
+		return status{}
+	}
+	var s apierrors.APIStatus
+	if !errors.As(err, &s) {
+		return status{code: -1, message: err.Error()}
+	}
+	return status{s.Status().Code, s.Status().Reason, s.Status().Message}
+}
+
+// attributes is the request of a case as the API server's admission chain gets it.
+func attributes(t *testing.T, c fixture.Case) admission.Attributes {
+	t.Helper()
+	r := c.Request
+	if err := harness.Complete(&r, c.Cluster, c.Now); err != nil {
+		t.Fatalf("%s:%d: %v", c.File, c.Line, err)
+	}
+	into := func(o runtime.Object, content map[string]any) runtime.Object {
+		if err := runtime.DefaultUnstructuredConverter.FromUnstructuredWithValidation(content, o, true); err != nil {
+			t.Fatalf("%s:%d: %v", c.File, c.Line, err)
+		}
+		return o
+	}
+	decode := func(content map[string]any) runtime.Object {
+		if content == nil {
+			return nil
+		}
+		o, err := scheme.Scheme.New(r.Kind)
+		if err != nil {
+			t.Fatalf("%s:%d: %v", c.File, c.Line, err)
+		}
+		return into(o, content)
+	}
+	options := map[admission.Operation]runtime.Object{
+		admission.Create: &metav1.CreateOptions{}, admission.Update: &metav1.UpdateOptions{}, admission.Delete: &metav1.DeleteOptions{},
+	}[r.Operation]
+	name := r.Name
+	if r.Collection {
+		name = ""
+	}
+	return admission.NewAttributesRecord(decode(r.Object), decode(r.OldObject), r.Kind, r.Namespace, name, r.Resource, r.Subresource,
+		r.Operation, into(options, r.Options), r.DryRun, &r.User)
+}
+
+// upstream is the API server's plugin with one policy and the namespaces of the cases.
+func upstream(t *testing.T, policy *admissionv1.ValidatingAdmissionPolicy, binding *admissionv1.ValidatingAdmissionPolicyBinding, cases []fixture.Case) *validating.Plugin {
+	t.Helper()
+	objects := []runtime.Object{policy, binding}
+	for _, c := range cases[:1] { // all cases of a file have the same namespaces
+		for name, ns := range c.Cluster.Namespaces {
+			objects = append(objects, harness.CompleteNamespace(name, ns))
+		}
+	}
+	plugin, err := validating.NewPlugin(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	client := fake.NewClientset(objects...)
+	factory := informers.NewSharedInformerFactory(client, 0)
+	initializer.New(client, dynamicfake.NewSimpleDynamicClient(runtime.NewScheme()), factory, nobody{}, nil, nil, t.Context().Done(), meta.NewDefaultRESTMapper(nil)).Initialize(plugin)
+	if err := plugin.ValidateInitialization(); err != nil {
+		t.Fatal(err)
+	}
+	factory.Start(t.Context().Done())
+	factory.WaitForCacheSync(t.Context().Done())
+	if !plugin.WaitForReady() {
+		t.Fatal("the plugin does not become ready")
+	}
+	return plugin
+}
+
+// nobody may do anything.
+type nobody struct{}
+
+func (nobody) Authorize(context.Context, authorizer.Attributes) (authorizer.Decision, string, error) {
+	return authorizer.DecisionNoOpinion, "", nil
+}
+
+func (n nobody) ConditionsAwareAuthorize(ctx context.Context, a authorizer.Attributes) authorizer.ConditionsAwareDecision {
+	return authorizer.ConditionsAwareDecisionFromParts(n.Authorize(ctx, a))
+}
+
+func (nobody) EvaluateConditions(context.Context, authorizer.ConditionsAwareDecision, authorizer.ConditionsData) (authorizer.Decision, string, error) {
+	return authorizer.DecisionDeny, "", authorizer.ErrorConditionEvaluationNotSupported
+}
