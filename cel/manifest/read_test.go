@@ -3,8 +3,10 @@ package manifest
 import (
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 )
@@ -222,6 +224,55 @@ func TestFoldersAreReadInOrder(t *testing.T) {
 	want := "a/c.json AC|a/z.yml AZ|b.yaml B|c.yaml B|error|error|stdin IN|error"
 	if strings.Join(got, "|") != want {
 		t.Errorf("got  %s\nwant %s", strings.Join(got, "|"), want)
+	}
+}
+
+// repeated is a stream of count copies of a text.
+type repeated struct {
+	text  string
+	count int
+	rest  string
+}
+
+func (r *repeated) Read(p []byte) (int, error) {
+	if r.rest == "" {
+		if r.count--; r.count < 0 {
+			return 0, io.EOF
+		}
+		r.rest = r.text
+	}
+	n := copy(p, r.rest)
+	r.rest = r.rest[n:]
+	return n, nil
+}
+
+func TestMemoryDoesNotGrowWithTheNumberOfDocuments(t *testing.T) {
+	heap := func() uint64 {
+		runtime.GC()
+		var m runtime.MemStats
+		runtime.ReadMemStats(&m)
+		return m.HeapAlloc
+	}
+	for name, text := range map[string]string{
+		"YAML": "kind: A\nspec: {x: " + strings.Repeat("y", 1000) + "}\n---\n",
+		"JSON": "{\"kind\":\"A\",\"spec\":{\"x\":\"" + strings.Repeat("y", 1000) + "\"}}\n",
+	} {
+		const total = 4_000 // 4 MB
+		count, early, late := 0, uint64(0), uint64(0)
+		for _, err := range Parse("in", &repeated{text: text, count: total}, Limits{}) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			switch count++; count {
+			case total / 20:
+				early = heap()
+			case total:
+				late = heap()
+			}
+		}
+		if count != total || late > early+1<<20 {
+			t.Errorf("%s: %d documents, heap of %d bytes early and %d late", name, count, early, late)
+		}
 	}
 }
 

@@ -113,25 +113,20 @@ func syntaxFault(err error) *nodeError {
 	return fault
 }
 
+// place is a line and a column, both counted from 1, the column in characters.
+type place struct{ line, column int }
+
 // findLooseTag finds a plain scalar behind a tag "!", which makes it text in YAML and to kubectl
-// and which yaml/v3 does not report. Only one that would be read as something else matters.
+// and which yaml/v3 does not report.
 func findLooseTag(data []byte, root *yaml.Node) *yaml.Node {
-	if !bytes.Contains(data, []byte{'!'}) {
+	tags := looseTags(data)
+	if len(tags) == 0 {
 		return nil
 	}
-	lines := bytes.Split(data, []byte{'\n'})
 	var find func(n *yaml.Node) *yaml.Node
 	find = func(n *yaml.Node) *yaml.Node {
-		if n.Kind == yaml.ScalarNode && n.Style == 0 && n.Line <= len(lines) {
-			column := 1
-			for i := range string(lines[n.Line-1]) {
-				if column++; column > n.Column {
-					if lines[n.Line-1][i] == '!' {
-						return n
-					}
-					break
-				}
-			}
+		if n.Kind == yaml.ScalarNode && n.Style == 0 && tags[place{n.Line, n.Column}] {
+			return n
 		}
 		for _, child := range n.Content {
 			if found := find(child); found != nil {
@@ -141,6 +136,26 @@ func findLooseTag(data []byte, root *yaml.Node) *yaml.Node {
 		return nil
 	}
 	return find(root)
+}
+
+// looseTags are the places of exclamation marks with white space behind them.
+func looseTags(data []byte) map[place]bool {
+	if !bytes.Contains(data, []byte{'!'}) {
+		return nil
+	}
+	tags := map[place]bool{}
+	at := place{1, 1}
+	for i, c := range string(data) {
+		switch {
+		case c == '\n':
+			at = place{at.line + 1, 1}
+			continue
+		case c == '!' && (i+1 == len(data) || strings.IndexByte(" \t\r\n", data[i+1]) >= 0):
+			tags[at] = true
+		}
+		at.column++
+	}
+	return tags
 }
 
 // converter turns nodes into JSON-form values. Aliases become copies, so that no two parts of an

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 	"sigs.k8s.io/yaml"
@@ -134,6 +135,20 @@ func TestBillionLaughsAreRefusedEarly(t *testing.T) {
 		_, _, fault := parseYAML([]byte(b.String()))
 		if fault == nil || !strings.Contains(fault.msg, "aliases may expand") {
 			t.Errorf("%s: %v, want a refusal that names the aliases", name, fault)
+		}
+	}
+}
+
+func TestALongLineTakesNoLongerThanManyShortOnes(t *testing.T) {
+	for _, unit := range []string{"! x, ", "!a x, ", "x!, "} {
+		start := time.Now()
+		_, _, _ = parseYAML([]byte("a: [" + strings.Repeat(unit, 10_000) + "]"))
+		long := time.Since(start)
+		start = time.Now()
+		_, _, _ = parseYAML([]byte("a: [" + strings.Repeat(unit+"\n", 10_000) + "]"))
+		// Squared, the difference would be thousands.
+		if short := time.Since(start); long > 50*short+time.Second {
+			t.Errorf("%q: %v in one line, %v in many", unit, long, short)
 		}
 	}
 }

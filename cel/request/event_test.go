@@ -97,6 +97,7 @@ func TestEventsBecomeRequests(t *testing.T) {
 			if got := line(d); got != c.want {
 				t.Errorf("got  %s\nwant %s", got, c.want)
 			}
+			admissible(t, d)
 			if d.Form != FormEvent || d.ID != "a1" {
 				t.Errorf("form %s, id %q", d.Form, d.ID)
 			}

@@ -6,11 +6,13 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apiserver/pkg/admission"
 	"k8s.io/apiserver/pkg/authentication/user"
 
+	"hangar.io/holdshort/cel/harness"
 	"hangar.io/holdshort/cel/manifest"
 	holdschema "hangar.io/holdshort/cel/schema"
 )
@@ -32,6 +34,23 @@ func read(t testing.TB, text string) manifest.Document {
 }
 
 func readP(t testing.TB, text string) *manifest.Document { d := read(t, text); return &d }
+
+// admissible checks that the harness takes a request.
+func admissible(t *testing.T, d Decoded) {
+	t.Helper()
+	r := d.Request
+	if d.Skipped != "" {
+		return
+	}
+	if !d.Completed {
+		if err := harness.Complete(&r, harness.Cluster{}, time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)); err != nil {
+			t.Errorf("cannot be completed: %v", err)
+		}
+	}
+	if _, err := harness.Prepare(r, harness.Cluster{}); err != nil {
+		t.Errorf("cannot be prepared: %v", err)
+	}
+}
 
 // line is a request in one line: operation, endpoint, kind, namespace/name, and its objects.
 func line(d Decoded) string {
@@ -106,6 +125,7 @@ func TestManifestsBecomeRequests(t *testing.T) {
 			if got := line(d); got != c.want {
 				t.Errorf("got  %s\nwant %s", got, c.want)
 			}
+			admissible(t, d)
 			if d.Completed || d.Form != FormManifest {
 				t.Errorf("form %s, completed %v", d.Form, d.Completed)
 			}

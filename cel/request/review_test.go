@@ -57,6 +57,7 @@ func TestReviewsAreTakenAsTheyAre(t *testing.T) {
 			if got := line(d); got != c.want {
 				t.Errorf("got  %s\nwant %s", got, c.want)
 			}
+			admissible(t, d)
 			if d.Form != FormReview || d.ID != "u1" || !strings.HasPrefix(d.Request.User.UID+d.Request.User.Groups[0]+d.Request.User.Extra["k"][0], "7devsv") {
 				t.Errorf("%+v", d)
 			}
