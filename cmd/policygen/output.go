@@ -119,7 +119,8 @@ func clean(s string) string {
 // oneLine is clean text with its line breaks, and white space around them, as single spaces.
 func oneLine(s string) string { return clean(strings.Join(strings.Fields(s), " ")) }
 
-// table prints rows in aligned columns; the last column is cut to the terminal's width.
+// table prints rows in aligned columns, without those that are empty in all rows; the last column
+// is cut to the terminal's width.
 type table struct {
 	rows   [][]string
 	styles []style // one a row, may be empty; paints the first cell
@@ -157,7 +158,7 @@ func (t *table) printWidths(p *printer, indent string, widths []int) {
 				text = p.fit(cell, used)
 			}
 			pad := ""
-			if i < len(row)-1 && i < len(widths) {
+			if i < len(row)-1 && i < len(widths) && widths[i] > 0 {
 				pad = strings.Repeat(" ", max(widths[i]-utf8.RuneCountInString(cell), 0)+2)
 			}
 			used += utf8.RuneCountInString(text) + len(pad)

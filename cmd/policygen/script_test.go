@@ -2,6 +2,7 @@ package main
 
 import (
 	"flag"
+	"path/filepath"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
@@ -16,10 +17,18 @@ var update = flag.Bool("update", false, "rewrite the expected outputs in testdat
 
 // TestScripts runs testdata/*.txtar, the specification of the program.
 func TestScripts(t *testing.T) {
+	project, err := filepath.Abs("../..")
+	if err != nil {
+		t.Fatal(err)
+	}
 	testscript.Run(t, testscript.Params{
 		Dir:                 "testdata",
 		UpdateScripts:       *update,
 		RequireExplicitExec: true,
 		RequireUniqueNames:  true,
+		Setup: func(e *testscript.Env) error {
+			e.Setenv("PROJECT", project)
+			return nil
+		},
 	})
 }
