@@ -21,6 +21,9 @@ var update = flag.Bool("update", false, "write the output of the commands into t
 // documents whose commands are run.
 var documents = []string{"README.md", "docs/eval.md", "docs/test.md", "CONTRIBUTING.md"}
 
+// commandTimeout ends a command that hangs; the longest takes a second, on a busy machine a minute.
+const commandTimeout = 4 * time.Minute
+
 // Marks stand in a comment on the line before a block of a document.
 const (
 	// runMark: the commands of the block are run, and print what the block shows.
@@ -57,16 +60,16 @@ func TestTheDocumentsShowWhatTheirCommandsPrint(t *testing.T) {
 	}
 }
 
-// buildPolicygen builds the program that the commands call, and returns the folder it is in.
+// buildPolicygen builds the program that the commands call where `make run` has it, and returns the
+// folder it is in.
 func buildPolicygen(t testing.TB, root string) string {
 	t.Helper()
-	bin := t.TempDir()
-	build := exec.Command("go", "build", "-o", bin, "./cmd/policygen")
+	build := exec.Command("go", "build", "-o", "bin/policygen", "./cmd/policygen")
 	build.Dir = root
 	if output, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("build policygen: %v\n%s", err, output)
 	}
-	return bin
+	return filepath.Join(root, "bin")
 }
 
 // watchSources looks at every file of the project, which tells the go command not to take the
@@ -158,11 +161,11 @@ func (s shell) runBlock(t *testing.T, where string, block []string) []string {
 }
 
 func (s shell) run(t *testing.T, where, command string) string {
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), commandTimeout)
 	defer cancel()
 	bash := exec.CommandContext(ctx, "bash", "-c", command)
 	bash.Dir = s.root
-	bash.Env = append(os.Environ(), "PATH="+s.bin+":"+os.Getenv("PATH"), "OUT="+s.out, "MAKEFLAGS=", "NO_COLOR=1")
+	bash.Env = append(os.Environ(), "PATH="+s.bin+":"+os.Getenv("PATH"), "OUT="+s.out, "MAKEFLAGS=", "MAKELEVEL=0", "NO_COLOR=1")
 	var output bytes.Buffer
 	bash.Stdout, bash.Stderr = &output, &output
 	err := bash.Run()
