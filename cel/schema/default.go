@@ -3,7 +3,7 @@ package schema
 import (
 	"fmt"
 
-	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	batchv1 "k8s.io/api/batch/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apiserver/pkg/authentication/user"
@@ -30,7 +30,9 @@ func Default(t *Table, kind schema.GroupVersionKind, obj map[string]any) error {
 // before validating admission sees it (apiserver pkg/registry/generic/registry/store.go, create):
 // addresses of services, the first generation, a fresh status, fields that a client cannot set or
 // whose feature gate is off. It changes obj in place; obj has been through Default, has its name,
-// uid and creationTimestamp, and has been mutated by admission.
+// uid and creationTimestamp, and has been mutated by admission. Pass the very object that Default
+// filled, not a copy: a job's labels and its template's are one map then, as they are on the
+// server.
 //
 // What cannot be known is assumed: the addresses and ports that a server allocates to a service
 // are fixed values, on a cluster with IPv4 only. The requester that the server writes into a
@@ -49,6 +51,9 @@ func PrepareForCreate(t *Table, kind schema.GroupVersionKind, obj map[string]any
 	}
 	if err := decode(obj, typed); err != nil {
 		return fmt.Errorf("not a valid %s: %w", kind.Kind, err)
+	}
+	if job, ok := typed.(*batchv1.Job); ok && labelsShared(obj) {
+		job.Labels = job.Spec.Template.Labels
 	}
 	prepareValues(typed, t.minor)
 	c, err := encode(typed, kind)
@@ -125,6 +130,7 @@ func defaultBuiltIn(t *Table, kind schema.GroupVersionKind, obj map[string]any) 
 	if table != nil {
 		table.apply(t.minor, c)
 	}
+	shareLabels(typed, c)
 	replace(obj, c)
 	return nil
 }
@@ -145,17 +151,4 @@ func copyJSON(obj map[string]any) (c map[string]any, err error) {
 		}
 	}()
 	return runtime.DeepCopyJSON(obj), nil
-}
-
-// SameShape tells whether objects of two kinds differ in nothing but their apiVersion, so that one
-// can be read as the other: the same kind, versions of a custom kind with conversion strategy
-// None, and the built-in pairs that were found to convert so.
-func (t *Table) SameShape(a, b schema.GroupVersionKind) bool {
-	if a == b {
-		return true
-	}
-	if k, ok := t.custom[a.GroupKind()]; ok && a.GroupKind() == b.GroupKind() {
-		return k.conversion == apiextensionsv1.NoneConverter
-	}
-	return false
 }

@@ -22,7 +22,7 @@ func perKind(t *testing.T) int {
 		}
 		return n
 	}
-	return 500
+	return 250
 }
 
 // TestDefaultsAreTheServers compares schema.Default with the server's own decoding, defaulting and

@@ -25,6 +25,7 @@ var generators = []struct {
 	{"resources.txt", resourceTable},
 	{"defaults.txt", defaultsTable},
 	{"prepare.txt", prepareTable},
+	{"shapes.txt", sameShapes},
 }
 
 func main() {

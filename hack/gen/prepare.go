@@ -81,11 +81,7 @@ func prepareTable() ([]byte, error) {
 
 // prepared is what a policy sees of a new object: defaulted, then prepared by its strategy.
 func prepared(kind schema.GroupVersionKind, obj map[string]any) (map[string]any, error) {
-	typed, err := decoded(kind, obj)
-	if err != nil {
-		return nil, err
-	}
-	object, err := internal(typed)
+	object, err := received(kind, obj)
 	if err != nil {
 		return nil, err
 	}

@@ -1,11 +1,14 @@
 package main
 
 import (
+	"encoding/json"
 	"fmt"
+	"sync"
 
 	extensions "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/install"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/runtime/serializer"
 	aggregation "k8s.io/kube-aggregator/pkg/apis/apiregistration/install"
 	"k8s.io/kubernetes/pkg/api/legacyscheme"
 
@@ -42,22 +45,20 @@ func init() {
 	aggregation.Install(scheme)
 }
 
-// decoded is an object as the API server has it after decoding, in the client's version.
-func decoded(kind schema.GroupVersionKind, obj map[string]any) (runtime.Object, error) {
-	typed, err := scheme.New(kind)
+// decoder reads JSON as the API server reads a request's body: into the client's version, API
+// defaults filled, and on to the internal version.
+var decoder = sync.OnceValue(func() runtime.Decoder {
+	return serializer.NewCodecFactory(scheme).UniversalDecoder()
+})
+
+// received is an object of one kind as the server works with it after decoding.
+func received(kind schema.GroupVersionKind, obj map[string]any) (runtime.Object, error) {
+	body, err := json.Marshal(obj)
 	if err != nil {
 		return nil, err
 	}
-	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(obj, typed); err != nil {
-		return nil, err
-	}
-	scheme.Default(typed)
-	return typed, nil
-}
-
-// internal converts to the version that the server works in.
-func internal(typed runtime.Object) (runtime.Object, error) {
-	return scheme.ConvertToVersion(typed, runtime.InternalGroupVersioner)
+	object, _, err := decoder().Decode(body, &kind, nil)
+	return object, err
 }
 
 // encoded is the JSON form of an internal object in one version, as admission policies see it.
@@ -75,11 +76,7 @@ func encoded(object runtime.Object, kind schema.GroupVersionKind) (map[string]an
 // defaulted is what a policy sees of an object that a client sent: decoded, defaulted, brought to
 // the internal version and back.
 func defaulted(kind schema.GroupVersionKind, obj map[string]any) (map[string]any, error) {
-	typed, err := decoded(kind, obj)
-	if err != nil {
-		return nil, err
-	}
-	object, err := internal(typed)
+	object, err := received(kind, obj)
 	if err != nil {
 		return nil, err
 	}
