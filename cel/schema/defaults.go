@@ -38,7 +38,9 @@ type childDefaults struct {
 }
 
 // kindDefaults parses the generated table once; a malformed line is a defect of this package.
-var kindDefaults = sync.OnceValue(func() map[schema.GroupVersionKind]*typeDefaults {
+var kindDefaults = sync.OnceValue(parseDefaults)
+
+func parseDefaults() map[schema.GroupVersionKind]*typeDefaults {
 	types := map[string]*typeDefaults{}
 	kinds := map[schema.GroupVersionKind]*typeDefaults{}
 	var current *typeDefaults
@@ -61,7 +63,7 @@ var kindDefaults = sync.OnceValue(func() map[schema.GroupVersionKind]*typeDefaul
 		}
 	}
 	return kinds
-})
+}
 
 func parseDefault(line string) fieldDefault {
 	f := strings.SplitN(strings.TrimSuffix(line, "\n"), " ", 3)
@@ -76,10 +78,29 @@ func parseDefault(line string) fieldDefault {
 		}
 		d.since = since
 	}
-	if err := utiljson.Unmarshal([]byte(f[2]), &d.value); err != nil {
-		panic(fmt.Sprintf("schema: malformed value in defaults.txt: %s: %v", line, err))
-	}
+	d.value = parseValue(f[2])
 	return d
+}
+
+// parseValue reads JSON, scalars on a short cut: the tables are read at every start.
+func parseValue(text string) (v any) {
+	switch text[0] {
+	case '"':
+		if !strings.Contains(text, "\\") {
+			return text[1 : len(text)-1]
+		}
+	case 't', 'f':
+		return text == "true"
+	case '{', '[', 'n':
+	default:
+		if n, err := strconv.ParseInt(text, 10, 64); err == nil {
+			return n
+		}
+	}
+	if err := utiljson.Unmarshal([]byte(text), &v); err != nil {
+		panic(fmt.Sprintf("schema: malformed value in a table: %s: %v", text, err))
+	}
+	return v
 }
 
 // apply fills an object of the type. Values of another form than the type's are passed over.

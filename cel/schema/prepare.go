@@ -8,7 +8,6 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	utiljson "k8s.io/apimachinery/pkg/util/json"
 )
 
 //go:embed prepare.txt
@@ -38,7 +37,9 @@ type childDrops struct {
 }
 
 // kindCreations parses the generated table once; a malformed line is a defect of this package.
-var kindCreations = sync.OnceValue(func() map[schema.GroupVersionKind]creation {
+var kindCreations = sync.OnceValue(parseCreations)
+
+func parseCreations() map[schema.GroupVersionKind]creation {
 	types := map[string]*typeDrops{}
 	kinds := map[schema.GroupVersionKind]creation{}
 	var current *typeDrops
@@ -63,7 +64,7 @@ var kindCreations = sync.OnceValue(func() map[schema.GroupVersionKind]creation {
 		}
 	}
 	return kinds
-})
+}
 
 func parseCreation(drops *typeDrops, generation, status string) creation {
 	c := creation{drops: drops}
@@ -76,9 +77,7 @@ func parseCreation(drops *typeDrops, generation, status string) creation {
 	}
 	if status != "-" {
 		c.reset = true
-		if err := utiljson.Unmarshal([]byte(status), &c.status); err != nil {
-			panic("schema: malformed status in prepare.txt: " + status)
-		}
+		c.status = parseValue(status)
 	}
 	return c
 }

@@ -2,7 +2,7 @@ package schema
 
 import (
 	_ "embed"
-	"fmt"
+	"strconv"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -24,11 +24,7 @@ func builtInResources(minor int) []Resource {
 		if len(f) != 9 {
 			panic("schema: malformed line in resources.txt: " + line)
 		}
-		var first, last int
-		if _, err := fmt.Sscanf(f[8], "%d-%d", &first, &last); err != nil {
-			panic("schema: malformed range in resources.txt: " + line)
-		}
-		if minor < first || minor > last {
+		if !inRange(minor, f[8]) {
 			continue
 		}
 		if verbs[f[6]] == nil {
@@ -45,6 +41,17 @@ func builtInResources(minor int) []Resource {
 		})
 	}
 	return out
+}
+
+// inRange reads "first-last".
+func inRange(minor int, text string) bool {
+	a, b, _ := strings.Cut(text, "-")
+	first, err := strconv.Atoi(a)
+	last, err2 := strconv.Atoi(b)
+	if err != nil || err2 != nil {
+		panic("schema: malformed range in resources.txt: " + text)
+	}
+	return first <= minor && minor <= last
 }
 
 func undash(s string) string {
