@@ -23,7 +23,8 @@ type Request struct {
 	// Namespace is empty for cluster-scoped resources. A request for a Namespace carries the
 	// namespace's own name (apiserver pkg/endpoints/handlers/create.go).
 	Namespace string
-	// Name is empty on a create with generateName and on a delete of a collection.
+	// Name is empty on a delete of a collection. Of a create with generateName, validating
+	// policies see the generated one.
 	Name string
 	// Collection: the request is one object's part of a delete of a collection, which has no name.
 	// Complete takes the name from the object otherwise.
