@@ -3,6 +3,7 @@ package manifest
 import (
 	"errors"
 	"io"
+	"strconv"
 
 	"go.yaml.in/yaml/v3"
 )
@@ -76,4 +77,53 @@ func Value(name string, r io.Reader, limits Limits) (any, error) {
 			return nil, err
 		}
 	}
+}
+
+// yamlLine is the line of the value at path, of its deepest part that exists. For a key, the line
+// is the key's.
+func yamlLine(n *yaml.Node, path []string) int {
+	line := n.Line
+	for _, part := range path {
+		at, next := yamlChild(n, part, 0)
+		if next == nil {
+			break
+		}
+		line, n = at, next
+	}
+	return line
+}
+
+// yamlChild finds the entry of a collection, looking through aliases and merge keys; hops bounds
+// the latter.
+func yamlChild(n *yaml.Node, key string, hops int) (line int, child *yaml.Node) {
+	for ; n.Kind == yaml.AliasNode; n = n.Alias {
+	}
+	if n.Kind == yaml.SequenceNode {
+		if i, err := strconv.Atoi(key); err == nil && 0 <= i && i < len(n.Content) {
+			return n.Content[i].Line, n.Content[i]
+		}
+		return 0, nil
+	}
+	if n.Kind != yaml.MappingNode || hops > maxDepth {
+		return 0, nil
+	}
+	for i := len(n.Content) - 2; i >= 0; i -= 2 {
+		name, value := n.Content[i], n.Content[i+1]
+		if isMerge(name) {
+			sources := []*yaml.Node{value}
+			if value.Kind == yaml.SequenceNode {
+				sources = value.Content
+			}
+			for _, source := range sources {
+				if line, child := yamlChild(source, key, hops+1); child != nil {
+					return line, child
+				}
+			}
+			continue
+		}
+		if text, err := (&converter{}).key(name); err == nil && text == key {
+			return name.Line, value
+		}
+	}
+	return 0, nil
 }

@@ -112,7 +112,7 @@ func (e *event) fill(o Options) error {
 		Kind:        e.endpoint.Kind,
 		Namespace:   ref.Namespace,
 		Name:        ref.Name,
-		User:        userInfo(from),
+		User:        User(from),
 		DryRun:      len(e.query["dryRun"]) > 0,
 	}
 	if connects(e.endpoint) {

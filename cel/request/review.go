@@ -56,7 +56,7 @@ func (d *Decoded) review(o Options) error {
 		Object:      object,
 		OldObject:   oldObject,
 		Options:     options,
-		User:        userInfo(in.UserInfo),
+		User:        User(in.UserInfo),
 		DryRun:      in.DryRun != nil && *in.DryRun,
 		Collection:  in.Operation == admissionv1.Delete && in.Name == "",
 	}
@@ -153,7 +153,8 @@ func withKind(object map[string]any, kind schema.GroupVersionKind) map[string]an
 	return object
 }
 
-func userInfo(u authenticationv1.UserInfo) user.DefaultInfo {
+// User is a user as reviews and events write it.
+func User(u authenticationv1.UserInfo) user.DefaultInfo {
 	info := user.DefaultInfo{Name: u.Username, UID: u.UID, Groups: u.Groups}
 	if u.Extra != nil {
 		info.Extra = make(map[string][]string, len(u.Extra))
