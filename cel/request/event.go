@@ -172,12 +172,8 @@ func (e *event) create() error {
 		return e.noObject()
 	}
 	if e.Verb == "create" && r.Subresource == "" {
-		// With generateName there is no name yet; the event's is the generated one.
-		named := e.request
-		if named == nil {
-			named = r.Object
-		}
-		r.Name = metadataOf(named, "name")
+		// Of a generateName that was not answered, there is no name yet.
+		r.Name = metadataOf(r.Object, "name")
 	}
 	if r.Resource == namespaces {
 		r.Namespace = r.Name

@@ -60,6 +60,11 @@ func (d *Decoded) review(o Options) error {
 		DryRun:      in.DryRun != nil && *in.DryRun,
 		Collection:  in.Operation == admissionv1.Delete && in.Name == "",
 	}
+	if r.Name == "" && r.Operation == admission.Create {
+		// Validating policies see a generated name (apiserver pkg/registry/rest/create.go,
+		// AdmissionToValidateObjectFunc); mutating webhooks, which may have recorded this, do not.
+		r.Name = metadataOf(object, "name")
+	}
 	d.Request = r
 	return d.unconvert(o, in)
 }

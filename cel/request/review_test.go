@@ -38,6 +38,7 @@ func TestReviewsAreTakenAsTheyAre(t *testing.T) {
 	const options = ` options={"apiVersion":"meta.k8s.io/v1","kind":"CreateOptions"}`
 	for _, c := range []struct{ name, fields, want string }{
 		{"a create", `{}`, `CREATE v1/pods Pod ns/p object=` + podJSON + options + ` by alice completed`},
+		{"a create with a generated name", `{"name": null}`, `CREATE v1/pods Pod ns/p object=` + podJSON + options + ` by alice completed`},
 		{"a dry run", `{"dryRun": true}`, `CREATE v1/pods Pod ns/p object=` + podJSON + options + ` by alice dry completed`},
 		{"an update of a subresource", `{"operation": "UPDATE", "subResource": "status", "oldObject": ` + podJSON + `, "options": null}`, `UPDATE v1/pods/status Pod ns/p object=` + podJSON + ` old=` + podJSON + ` by alice completed`},
 		{"a delete", `{"operation": "DELETE", "object": null, "oldObject": ` + podJSON + `, "options": null}`, `DELETE v1/pods Pod ns/p old=` + podJSON + ` by alice completed`},
