@@ -90,7 +90,7 @@ func TestANewPolicyCostsTwoFilesAndCompiles(t *testing.T) {
 	if out, err := buildWith(t, files[0].Data); err != nil {
 		t.Errorf("the package with the new policy: %v\n%s", err, out)
 	}
-	if out, err := buildWith(t, bytes.Replace(files[0].Data, []byte("Summary:"), []byte("Sumary:"), 1)); err == nil {
+	if out, err := buildWith(t, bytes.Replace(files[0].Data, []byte("Summary:"), []byte("Precis:"), 1)); err == nil {
 		t.Errorf("a field that does not exist compiles: %s", out)
 	}
 }

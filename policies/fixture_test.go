@@ -54,8 +54,43 @@ func load(t *testing.T, policy string, p profile.Profile) []fixture.Case {
 	return slices.DeleteFunc(cases, func(c fixture.Case) bool { return !c.In(string(p.Tier)) })
 }
 
+// otherProfiles are clusters unlike the built-in ones: as short as possible, with other names and
+// domains, with the writer's identity in the other form, with one identity for writer and reader.
+var otherProfiles = map[string]string{
+	"short": `
+tier: ground
+names: {portal: P, prefix: p-}
+identities: {writer: {serviceAccount: p/w}, reader: {user: r}}
+namespaces: {portal: [p]}`,
+	"renamed": `
+tier: flight
+home: true
+names: {portal: "O'Beacon", prefix: beacon-bg-, labelDomain: platform.example.com, managedBy: beacon, roles: {live: inside, copy: beside}}
+identities:
+  writer: {user: "beacon:writer"}
+  reader: {serviceAccount: beacon/reader}
+  portal: {serviceAccount: beacon/reader}
+  operators: {users: [root]}
+namespaces: {portal: [beacon, beacon-data], labels: {app: team.example.com/app}}
+ttl: {label: reaper.example.com/ttl, allowed: [10m, 20m]}`,
+	"one-identity": `
+tier: flight
+names: {portal: Tower, prefix: tower-breakglass-}
+identities: {writer: {serviceAccount: tower/tower-backend-1}, reader: {serviceAccount: tower/tower-backend-1}}
+namespaces: {portal: [tower], sidecar: [tower]}
+ttl: {allowed: [45m]}`,
+}
+
 func TestEveryCaseGetsTheAnswerThatItExpects(t *testing.T) {
-	for _, p := range profile.Builtin() {
+	all := profile.Builtin()
+	for name, text := range otherProfiles {
+		p, err := profile.Parse(name+".yaml", []byte(text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, p)
+	}
+	for _, p := range all {
 		x := prove(t, p)
 		for policy, cases := range x.cases {
 			for _, c := range cases {

@@ -10,6 +10,7 @@ import (
 // Operations is a set of operations, joined with |.
 type Operations uint8
 
+// The operations of the API server.
 const (
 	Create Operations = 1 << iota
 	Update

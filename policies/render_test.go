@@ -123,6 +123,31 @@ func TestRenderedPoliciesFailClosedAndSpeakOfTheirValidationsByName(t *testing.T
 	}
 }
 
+func TestMessagesSpeakOfThePortalAndItsNames(t *testing.T) {
+	want := map[string]string{
+		"breakglass-pod-delete/debugged":       `Tower may delete only a copy pod (hangar.io/breakglass-copy: "true") or a pod with an ephemeral debug-* container.`,
+		"breakglass-rolebinding/prefix":        "Tower may only create RoleBindings named tower-breakglass-*.",
+		"breakglass-rolebinding/role":          "A break-glass RoleBinding binds tower-breakglass-debug-live or tower-breakglass-debug-copy (a ClusterRole).",
+		"breakglass-rolebinding/subject":       "A break-glass RoleBinding binds its role to Tower's write identity only: one subject, the ServiceAccount system:serviceaccount:tower:tower-writer.",
+		"breakglass-rolebinding/ttl":           "A break-glass RoleBinding carries cleanup.kyverno.io/ttl of 15m to 75m (a session plus its one extension of 15m): one of 15m, 30m, 45m, 60m, 75m.",
+		"breakglass-rolebinding/managed-by":    "A break-glass RoleBinding carries the label app.kubernetes.io/managed-by: tower-breakglass.",
+		"breakglass-rolebinding/metadata":      "A break-glass RoleBinding has no finalizers and no ownerReferences.",
+		"breakglass-rolebinding/app-namespace": "A break-glass RoleBinding may only be created in an app namespace (labelled hangar.io/app), and in none of the platform's.",
+		"breakglass-rolebinding/second-person": `A Flight break-glass RoleBinding names a requester (hangar.io/breakglass-requester) and an approver (hangar.io/breakglass-approver) who is not the requester, or is marked glass broken (hangar.io/breakglass-glass-broken: "true") with no approver.`,
+	}
+	for _, policy := range render(t, profile.Builtin()[1]).Policies {
+		for i, name := range harness.ValidationNames(policy) {
+			if w, ok := want[policy.Name+"/"+name]; ok && policy.Spec.Validations[i].Message != w {
+				t.Errorf("%s/%s says %q", policy.Name, name, policy.Spec.Validations[i].Message)
+			}
+			delete(want, policy.Name+"/"+name)
+		}
+	}
+	if len(want) > 0 {
+		t.Errorf("there is no %v", want)
+	}
+}
+
 func TestSecondPersonIsDemandedOnFlightOnly(t *testing.T) {
 	for i, want := range []string{"prefix,role,subject,ttl,managed-by,metadata,app-namespace", "prefix,role,subject,ttl,managed-by,metadata,app-namespace,second-person"} {
 		for _, p := range render(t, profile.Builtin()[i]).Policies {

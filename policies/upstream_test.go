@@ -106,9 +106,13 @@ func attributes(t *testing.T, c fixture.Case) admission.Attributes {
 func upstream(t *testing.T, policy *admissionv1.ValidatingAdmissionPolicy, binding *admissionv1.ValidatingAdmissionPolicyBinding, cases []fixture.Case) *validating.Plugin {
 	t.Helper()
 	objects := []runtime.Object{policy, binding}
-	for _, c := range cases[:1] { // all cases of a file have the same namespaces
+	known := map[string]bool{}
+	for _, c := range cases {
 		for name, ns := range c.Cluster.Namespaces {
-			objects = append(objects, harness.CompleteNamespace(name, ns))
+			if !known[name] {
+				objects = append(objects, harness.CompleteNamespace(name, ns))
+			}
+			known[name] = true
 		}
 	}
 	plugin, err := validating.NewPlugin(nil)

@@ -14,10 +14,17 @@ func (p *Profile) setDefaults() {
 	setDefault(&n.Bindings.Binder, n.Roles.Binder)
 	setDefault(&n.Bindings.Reader, n.ManagedBy+"-reader")
 
+	if o := &p.Identities.Operators; len(o.Groups)+len(o.Users) == 0 {
+		o.Groups = []string{"system:masters"}
+	}
+
 	l := &p.Namespaces.Labels
 	setDefault(&l.App, n.LabelDomain+"/app")
 	setDefault(&l.Env, n.LabelDomain+"/env")
 	setDefault(&l.Preview, n.LabelDomain+"/ephemeral-env")
+	if len(p.Namespaces.Sidecar) == 0 {
+		p.Namespaces.Sidecar = []string{"holdshort"}
+	}
 	if len(p.Namespaces.Apps) == 0 {
 		p.Namespaces.Apps = []string{"app-*"}
 	}

@@ -1,7 +1,6 @@
 package profile
 
 import (
-	"bytes"
 	"crypto/sha256"
 	"embed"
 	"encoding/hex"
@@ -110,85 +109,4 @@ func (p Profile) Hash() string {
 	}
 	sum := sha256.Sum256(data)
 	return "sha256:" + hex.EncodeToString(sum[:])
-}
-
-// Value is a value of the Profile in JSON form (map[string]any, []any, string, bool, int64) by its
-// path in the file: names.prefix, images.digests.0. An identity has username and subject besides.
-func (p Profile) Value(path string) (any, error) {
-	fail := func(format string, args ...any) (any, error) {
-		return nil, fmt.Errorf("profile %s: "+format, append([]any{p.Name}, args...)...)
-	}
-	segments := strings.Split(path, ".")
-	if len(segments) == 3 && segments[0] == "identities" {
-		if i, ok := p.identity(segments[1]); ok && !i.IsZero() {
-			switch segments[2] {
-			case "username":
-				return i.Username(), nil
-			case "subject":
-				return jsonForm(i.Subject())
-			}
-		}
-	}
-	v, err := jsonForm(p)
-	if err != nil {
-		return fail("%w", err)
-	}
-	for i, segment := range segments {
-		var ok bool
-		if v, ok = step(v, segment); !ok {
-			return fail("no value %s", strings.Join(segments[:i+1], "."))
-		}
-	}
-	return v, nil
-}
-
-func step(v any, segment string) (any, bool) {
-	switch v := v.(type) {
-	case map[string]any:
-		next, ok := v[segment]
-		return next, ok
-	case []any:
-		for i := range v {
-			if fmt.Sprint(i) == segment {
-				return v[i], true
-			}
-		}
-	}
-	return nil, false
-}
-
-func jsonForm(v any) (any, error) {
-	data, err := json.Marshal(v)
-	if err != nil {
-		return nil, err
-	}
-	d := json.NewDecoder(bytes.NewReader(data))
-	d.UseNumber()
-	var out any
-	if err := d.Decode(&out); err != nil {
-		return nil, err
-	}
-	return integers(out)
-}
-
-// integers turns the numbers of a JSON value into int64: a Profile has no others.
-func integers(v any) (any, error) {
-	var err error
-	switch t := v.(type) {
-	case json.Number:
-		return t.Int64()
-	case map[string]any:
-		for k := range t {
-			if t[k], err = integers(t[k]); err != nil {
-				return nil, err
-			}
-		}
-	case []any:
-		for i := range t {
-			if t[i], err = integers(t[i]); err != nil {
-				return nil, err
-			}
-		}
-	}
-	return v, nil
 }

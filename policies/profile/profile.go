@@ -95,7 +95,7 @@ type Identities struct {
 	Portal Identity `json:"portal,omitzero"`
 	// Pipeline is what the pipeline API runs as.
 	Pipeline Identity `json:"pipeline,omitzero"`
-	// Operators are the people who run the cluster.
+	// Operators are the people who run the cluster. Default: the group system:masters.
 	Operators Operators `json:"operators,omitzero"`
 }
 
@@ -126,7 +126,7 @@ type Namespaces struct {
 	Apps []string `json:"apps,omitempty"`
 	// Portal are the namespaces of the portal. Required.
 	Portal []string `json:"portal"`
-	// Sidecar are the namespaces of the sidecar, the webhook and the reaper.
+	// Sidecar are the namespaces of the sidecar, the webhook and the reaper. Default: holdshort.
 	Sidecar []string `json:"sidecar,omitempty"`
 	// Pipeline are names or patterns of the namespaces that pipelines run in.
 	Pipeline []string `json:"pipeline,omitempty"`

@@ -52,8 +52,9 @@ func TestWhatAFileLeavesOutHasDefaults(t *testing.T) {
 		"names.roles.binder": "tower-breakglass-binder", "names.bindings.binder": "tower-breakglass-binder",
 		"names.bindings.reader": "tower-breakglass-reader",
 		"namespaces.labels.app": "hangar.io/app", "namespaces.labels.env": "hangar.io/env",
-		"namespaces.labels.preview": "hangar.io/ephemeral-env", "namespaces.apps": []any{"app-*"},
-		"ttl.label": "cleanup.kyverno.io/ttl", "ttl.extension": "15m",
+		"namespaces.labels.preview": "hangar.io/ephemeral-env", "namespaces.apps": []any{"app-*"}, "namespaces.sidecar": []any{"holdshort"},
+		"identities.operators.groups": []any{"system:masters"},
+		"ttl.label":                   "cleanup.kyverno.io/ttl", "ttl.extension": "15m",
 		"ttl.allowed":         []any{"15m", "30m", "45m", "60m", "75m"},
 		"federation.lifetime": int64(600), "recording.retentionDays": int64(365),
 	}
@@ -131,9 +132,12 @@ func TestWordsStandForUsers(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	if u, err := small.User("operator"); err != nil || u.Name != "operator" || !reflect.DeepEqual(u.Groups, []string{"system:masters"}) {
+		t.Errorf("without operators one is %+v, %v", u, err)
+	}
 	for word, want := range map[string]string{
 		"root":   `no identity "root": expected writer, reader, portal, pipeline or operator`,
-		"portal": "profile small has no identities.portal", "operator": "profile small has no identities.operators",
+		"portal": "profile small has no identities.portal",
 	} {
 		if u, err := small.User(word); err == nil || err.Error() != want {
 			t.Errorf("%s is %q, %v; want the error %q", word, u.Name, err, want)
@@ -148,12 +152,25 @@ func TestValuesAreFoundByTheirPath(t *testing.T) {
 		"namespaces.pipeline.1":          "app-*-cicd",
 		"identities.writer.username":     "system:serviceaccount:tower:tower-writer",
 		"identities.writer.subject":      map[string]any{"kind": "ServiceAccount", "namespace": "tower", "name": "tower-writer"},
-		"identities.writer":              map[string]any{"serviceAccount": "tower/tower-writer"},
+		"identities.writer.subject.kind": "ServiceAccount",
+		"identities.writer.impostor":     map[string]any{"kind": "User", "apiGroup": "rbac.authorization.k8s.io", "name": "system:serviceaccount:tower:tower-writer"},
+		"names.stem":                     "tower-breakglass",
+		"namespaces.platform":            []any{"tower", "holdshort", "pipeline-system", "app-x-cicd", "infra-x-cicd"},
+		"ttl.allowed.last":               "75m",
 		"federation.targets.0.name":      "ground",
 		"closedWorld.allow.0.operations": []any{"CREATE", "DELETE"},
 	}
 	for path, want := range cases {
 		if have, err := flight.Value(path); err != nil || !reflect.DeepEqual(have, want) {
+			t.Errorf("%s is %v, %v; want %v", path, have, err, want)
+		}
+	}
+	ground := profile.Builtin()[0]
+	for path, want := range map[string]any{
+		"identities.writer.bareSubject": map[string]any{"kind": "User", "name": "example:flight:tower-writer"},
+		"identities.writer.impostor":    map[string]any{"kind": "Group", "apiGroup": "rbac.authorization.k8s.io", "name": "example:flight:tower-writer"},
+	} {
+		if have, err := ground.Value(path); err != nil || !reflect.DeepEqual(have, want) {
 			t.Errorf("%s is %v, %v; want %v", path, have, err, want)
 		}
 	}

@@ -26,7 +26,7 @@ func TestRefusalsNameFileLineFieldAndRemedy(t *testing.T) {
 		"a second document":   {appended("---\ntier: ground\n"), "p.yaml:7: a second document: put each profile into a file of its own"},
 		"invalid UTF-8":       {appended("# \xff"), "p.yaml:7: invalid UTF-8: save the file as UTF-8"},
 		"a huge file":         {strings.Repeat("#", 1<<21), "p.yaml: the file is larger than 1048576 bytes: this is no profile"},
-		"an unknown key":      {appended("ttl: {alowed: [15m]}\n"), "p.yaml:7: ttl.alowed is not a field of a profile: expected one of label, allowed, extension"},
+		"an unknown key":      {appended("ttl: {permitted: [15m]}\n"), "p.yaml:7: ttl.permitted is not a field of a profile: expected one of label, allowed, extension"},
 		"a name of the code":  {appended("Name: x\n"), "p.yaml:7: Name is not a field of a profile"},
 		"a duplicate key":     {appended("tier: ground\n"), "p.yaml:7: tier is given a second time, first in line 1: remove one"},
 		"a merge key":         {appended("<<: {home: true}\n"), "p.yaml:7: has a merge key <<: write the values out"},
