@@ -73,7 +73,7 @@ type child struct {
 	node  *typeNode
 }
 
-// defaultsTable writes, for every kind of the newest release that the linked scheme knows, what
+// defaultsTable writes, for every kind that the linked scheme knows, what
 // API defaulting fills where. Equal places share one definition: the table lists Go types, with
 // variants "#2", "#3" where a type is defaulted differently under another parent.
 func defaultsTable() ([]byte, error) {
@@ -109,18 +109,19 @@ func defaultsTable() ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// tableKinds lists the kinds that the newest release takes in requests, in the resource table's
-// order.
+// tableKinds lists the kinds that any release takes in requests and that the linked scheme still
+// knows, those of the newest release first.
 func tableKinds() ([]schema.GroupVersionKind, error) {
-	all, err := endpoints(sources[len(sources)-1])
-	if err != nil {
-		return nil, err
-	}
 	var out []schema.GroupVersionKind
-	for _, s := range all {
-		kind := s.gvk()
-		if !slices.Contains(out, kind) && scheme.Recognizes(kind) {
-			out = append(out, kind)
+	for i := len(sources) - 1; i >= 0; i-- {
+		all, err := endpoints(sources[i])
+		if err != nil {
+			return nil, err
+		}
+		for _, s := range all {
+			if kind := s.gvk(); !slices.Contains(out, kind) && scheme.Recognizes(kind) {
+				out = append(out, kind)
+			}
 		}
 	}
 	return out, nil
