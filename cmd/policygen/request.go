@@ -1,12 +1,12 @@
 package main
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
 	"iter"
 	"os"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -209,13 +209,6 @@ func (a *asked) decode(doc manifest.Document, s source) {
 	}
 }
 
-// A fixture file has other keys at its top than a manifest. It is told by them before it is parsed,
-// since its tags are no YAML of manifests.
-var (
-	fixtureKeys  = regexp.MustCompile(`(?m)^["']?cases["']?:`)
-	manifestKeys = regexp.MustCompile(`(?m)^["']?(apiVersion|kind)["']?:`)
-)
-
 // isFixture tells whether a path is a file in the fixture format.
 func isFixture(path string) bool {
 	info, err := os.Stat(path)
@@ -223,10 +216,30 @@ func isFixture(path string) bool {
 		return false
 	}
 	data, err := os.ReadFile(path)
-	if err != nil {
-		return false
+	return err == nil && looksLikeFixture(data)
+}
+
+// looksLikeFixture tells a fixture from a manifest by the keys at its top, without parsing it: the
+// tags that it may have are no YAML of manifests.
+func looksLikeFixture(data []byte) bool {
+	return hasTopKey(data, "cases") && !hasTopKey(data, "apiVersion") && !hasTopKey(data, "kind")
+}
+
+// hasTopKey finds a key at the start of a line, in quotes or not.
+func hasTopKey(data []byte, key string) bool {
+	for rest := data; ; {
+		i := bytes.Index(rest, []byte(key))
+		if i < 0 {
+			return false
+		}
+		at := len(data) - len(rest) + i
+		rest = rest[i+len(key):]
+		after := bytes.TrimLeft(rest, `"' `)
+		before := bytes.TrimRight(data[:at], `"'`)
+		if len(after) > 0 && after[0] == ':' && (len(before) == 0 || before[len(before)-1] == '\n') {
+			return true
+		}
 	}
-	return fixtureKeys.Match(data) && !manifestKeys.Match(data)
 }
 
 // fixture yields the cases of a fixture file, for each profile those that are meant for it.

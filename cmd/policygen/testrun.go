@@ -85,24 +85,31 @@ func (t *testRun) run(paths []string, subjects []subject) error {
 			return err
 		}
 	}
-	var fixtures []string
+	var candidates []string
+	of := map[string]string{} // candidate → path
 	for _, path := range paths {
-		own, err := fixtureFiles(path, all && len(t.flags.files) == 0)
+		files, err := yamlFiles(path)
 		if err != nil {
 			return err
 		}
-		fixtures = append(fixtures, own...)
-		found, err := t.foreign(path, len(own) > 0)
+		for _, f := range files {
+			of[f] = path
+		}
+		candidates = append(candidates, files...)
+	}
+	slices.Sort(candidates)
+	own := map[string]int{}
+	suites := t.fixtures(slices.Compact(candidates), subjects, all, func(file string) { own[of[file]]++ })
+	if len(own) > 0 || all {
+		t.suites = suites
+	}
+	for _, path := range paths {
+		found, err := t.foreign(path, own[path] > 0)
 		if err != nil {
 			t.errs = append(t.errs, err)
-		} else if len(own) == 0 && !found && !all {
+		} else if own[path] == 0 && !found && !all {
 			t.errs = append(t.errs, withHint(fmt.Errorf("%s: no cases in it", path), "expected fixture files, a folder tests with cases, or a kyverno-test.yaml"))
 		}
-	}
-	slices.Sort(fixtures)
-	fixtures = slices.Compact(fixtures)
-	if len(fixtures) > 0 || all {
-		t.suites = append(t.fixtures(fixtures, subjects, all), t.suites...)
 	}
 	return nil
 }
@@ -118,21 +125,14 @@ func (t *testRun) defaultPaths() ([]string, error) {
 	return []string{ruleSetFixtures}, nil
 }
 
-// fixtureFiles are the fixture files at a path. In a folder they are told by their keys, but all
-// YAML files right in the rule set's folder are fixtures.
-func fixtureFiles(path string, ruleSet bool) ([]string, error) {
+// yamlFiles are the files that may be fixtures: the path itself, or what a folder holds.
+func yamlFiles(path string) ([]string, error) {
 	info, err := os.Stat(path)
 	if err != nil {
 		return nil, err
 	}
 	if !info.IsDir() {
-		if isFixture(path) {
-			return []string{path}, nil
-		}
-		return nil, nil
-	}
-	if ruleSet {
-		return filepath.Glob(filepath.Join(path, "*.yaml"))
+		return []string{path}, nil
 	}
 	var files []string
 	err = filepath.WalkDir(path, func(name string, entry fs.DirEntry, err error) error {
@@ -143,7 +143,7 @@ func fixtureFiles(path string, ruleSet bool) ([]string, error) {
 			if entry.IsDir() {
 				return fs.SkipDir
 			}
-		case !entry.IsDir() && slices.Contains([]string{".yaml", ".yml", ".json"}, filepath.Ext(name)) && isFixture(name):
+		case entry.Type().IsRegular() && slices.Contains([]string{".yaml", ".yml", ".json"}, filepath.Ext(name)):
 			files = append(files, name)
 		}
 		return nil
@@ -151,35 +151,21 @@ func fixtureFiles(path string, ruleSet bool) ([]string, error) {
 	return files, err
 }
 
-// fixtures judges the cases of fixture files by each subject.
-func (t *testRun) fixtures(files []string, subjects []subject, complete bool) []suite {
+// fixtures judges the cases of those files that are fixtures by each subject, and tells of each.
+func (t *testRun) fixtures(files []string, subjects []subject, complete bool, each func(file string)) []suite {
 	suites := make([]suite, len(subjects))
 	for i, s := range subjects {
 		suites[i] = suite{name: s.name(), subject: s, complete: complete && s.profile != nil}
 	}
-	type outcome struct {
-		results [][]fixture.Result // of each subject
-		err     error
-	}
-	for o := range inOrder(slices.Values(files), func(path string) outcome {
-		file, err := fixture.LoadFile(path)
-		if err != nil {
-			return outcome{err: err}
-		}
-		results := make([][]fixture.Result, len(subjects))
-		for i, s := range subjects {
-			if results[i], err = t.file(file, s); err != nil {
-				return outcome{err: err}
-			}
-		}
-		return outcome{results: results}
-	}) {
+	for o := range inOrder(slices.Values(files), func(path string) fileOutcome { return t.file(path, subjects) }) {
 		if o.err != nil {
 			t.errs = append(t.errs, o.err)
-			continue
 		}
-		for i := range suites {
-			suites[i].results = append(suites[i].results, o.results[i]...)
+		if o.fixture {
+			each(o.path)
+		}
+		for i, results := range o.results {
+			suites[i].results = append(suites[i].results, results...)
 		}
 	}
 	for i := range suites {
@@ -189,8 +175,48 @@ func (t *testRun) fixtures(files []string, subjects []subject, complete bool) []
 	return suites
 }
 
-// file judges the cases of one file that are meant for a subject.
-func (t *testRun) file(file *fixture.File, s subject) ([]fixture.Result, error) {
+// fileOutcome is what became of a file.
+type fileOutcome struct {
+	path    string
+	fixture bool
+	results [][]fixture.Result // of each subject
+	err     error
+}
+
+// file judges the cases of a file by each subject, if it is a fixture.
+func (t *testRun) file(path string, subjects []subject) fileOutcome {
+	o := fileOutcome{path: path}
+	if info, err := os.Stat(path); err == nil && info.Size() > fixture.MaxBytes {
+		return o
+	}
+	data, err := os.ReadFile(path)
+	if err != nil {
+		o.err = err
+		return o
+	}
+	// All files right in the rule set's folder are fixtures: one that is too broken to be told must
+	// not be passed over.
+	o.fixture = looksLikeFixture(data) || filepath.Dir(path) == filepath.FromSlash(ruleSetFixtures)
+	if !o.fixture {
+		return o
+	}
+	file, err := fixture.Load(path, data)
+	if err != nil {
+		o.err = err
+		return o
+	}
+	for _, s := range subjects {
+		results, err := t.cases(file, s)
+		if err != nil {
+			return fileOutcome{path: path, fixture: true, err: err}
+		}
+		o.results = append(o.results, results)
+	}
+	return o
+}
+
+// cases judges the cases of one file that are meant for a subject.
+func (t *testRun) cases(file *fixture.File, s subject) ([]fixture.Result, error) {
 	if s.profile != nil {
 		policy, err := policies.Get(file.Policy)
 		if err == nil && !policy.AppliesTo(*s.profile) {
