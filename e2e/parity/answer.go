@@ -63,11 +63,15 @@ func ofVerdict(v harness.Verdict, mask masker) Answer {
 	return a
 }
 
-// canonical sorts the failures of the one annotation whose order is random, because the server
-// ranges over policies and bindings in maps.
+// canonical sorts what is in random order: the failures of all policies, because the server ranges
+// over policies and bindings in maps, and the values that several params give one annotation, which
+// it joins in the order of a map.
 func canonical(key, value string) string {
+	if key != failureKey {
+		return strings.Join(slices.Sorted(strings.SplitSeq(value, ", ")), ", ")
+	}
 	var failures []map[string]any
-	if key != failureKey || json.Unmarshal([]byte(value), &failures) != nil {
+	if json.Unmarshal([]byte(value), &failures) != nil {
 		return value
 	}
 	texts := make([]string, len(failures))
