@@ -18,9 +18,10 @@ type Document struct {
 	// Object is never nil in a Document that Read yields.
 	Object map[string]any
 
-	node *yaml.Node // of a YAML document
-	base int        // line of the chunk's first line, less one
-	json []byte     // of a JSON document, with Line being that of its first byte
+	node     *yaml.Node // of a YAML document
+	base     int        // line of the chunk's first line, less one
+	json     []byte     // of a JSON document, with Line being that of its first byte
+	inFolder bool       // its file was found in a folder, nobody named it
 }
 
 // APIVersion is the object's apiVersion, empty if it has none.

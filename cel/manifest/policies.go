@@ -25,7 +25,8 @@ type Bundle struct {
 	Namespaces []*corev1.Namespace
 	// Objects is everything else: a binding may refer to any of it as a param.
 	Objects []*unstructured.Unstructured
-	// Skipped counts the objects of kinds that no policy of the bundle takes as params, by kind.
+	// Skipped counts the objects of kinds that no policy of the bundle takes as params, by kind,
+	// and as NoObject what is none.
 	Skipped map[string]int
 	// Notes are remarks for the user, as file, line and text.
 	Notes []string
@@ -33,6 +34,11 @@ type Bundle struct {
 	sources map[any]Document
 	names   map[string]Document
 }
+
+// NoObject stands in Bundle.Skipped for documents of a folder that have neither apiVersion nor
+// kind: the values of a chart, a patch, a test. In a file that is given by its name they are
+// errors.
+const NoObject = "(no Kubernetes object)"
 
 // Collect sorts documents into a bundle. It reads all of them and returns every error, joined;
 // the bundle then holds the rest.
@@ -64,6 +70,13 @@ func (b *Bundle) Source(member any) Document { return b.sources[member] }
 // Add sorts one document in. Two policies, bindings, custom resource definitions or namespaces
 // of one name are an error: a cluster could hold only one of them.
 func (b *Bundle) Add(doc Document) error {
+	if b.Skipped == nil {
+		b.Skipped = map[string]int{}
+	}
+	if doc.inFolder && doc.Object["apiVersion"] == nil && doc.Object["kind"] == nil {
+		b.Skipped[NoObject]++
+		return nil
+	}
 	if err := doc.missingType(); err != nil {
 		return err
 	}
@@ -151,7 +164,6 @@ func (b *Bundle) countSkipped() {
 			params[schema.FromAPIVersionAndKind(k.APIVersion, k.Kind)] = true
 		}
 	}
-	b.Skipped = map[string]int{}
 	for _, o := range b.Objects {
 		if !params[o.GroupVersionKind()] {
 			b.Skipped[o.GetKind()]++

@@ -2,6 +2,8 @@ package manifest
 
 import (
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 )
@@ -93,6 +95,25 @@ func TestBrokenPoliciesAreErrorsWithTheirPlace(t *testing.T) {
 				t.Errorf("got  %v\nwant %s", err, c.want)
 			}
 		})
+	}
+}
+
+func TestWhatIsNoObjectIsCountedInAFolder(t *testing.T) {
+	dir := t.TempDir()
+	for name, text := range map[string]string{"policy.yaml": policyText, "values.yaml": "replicas: 3\n", "half.yaml": "kind: Pod\n"} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	b, err := Collect(Read(Source{Paths: []string{dir}}))
+	if err == nil || strings.Count(err.Error(), "\n") != 0 || !strings.Contains(err.Error(), "half.yaml:1: expected a Kubernetes object, found one without apiVersion") {
+		t.Errorf("%v", err)
+	}
+	if len(b.Policies) != 1 || fmt.Sprint(b.Skipped) != "map["+NoObject+":1]" {
+		t.Errorf("%d policies, skipped %v", len(b.Policies), b.Skipped)
+	}
+	if _, err := Collect(Read(Source{Paths: []string{filepath.Join(dir, "values.yaml")}})); err == nil {
+		t.Error("a file that was named is no error")
 	}
 }
 

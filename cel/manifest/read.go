@@ -105,8 +105,9 @@ func readStream(name string, r io.Reader, limits Limits, yield func(Document, er
 
 // file is a file to read, in a folder's root or by itself.
 type file struct {
-	name string
-	open func() (fs.File, error)
+	name     string
+	open     func() (fs.File, error)
+	inFolder bool
 }
 
 func (f file) read(limits Limits, yield func(Document, error) bool) bool {
@@ -115,7 +116,10 @@ func (f file) read(limits Limits, yield func(Document, error) bool) bool {
 		return yield(Document{}, err)
 	}
 	defer r.Close()
-	return readStream(f.name, r, limits, yield)
+	return readStream(f.name, r, limits, func(doc Document, err error) bool {
+		doc.inFolder = f.inFolder
+		return yield(doc, err)
+	})
 }
 
 // expand yields the file behind a path, or a folder's files.
@@ -151,7 +155,8 @@ func expand(name string) iter.Seq2[file, error] {
 			default:
 				err = regular(root, at, full)
 			}
-			if !yield(file{name: full, open: func() (fs.File, error) { return root.Open(filepath.FromSlash(at)) }}, err) {
+			open := func() (fs.File, error) { return root.Open(filepath.FromSlash(at)) }
+			if !yield(file{name: full, open: open, inFolder: true}, err) {
 				return fs.SkipAll
 			}
 			return nil
