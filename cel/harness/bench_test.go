@@ -132,3 +132,40 @@ func upstream(t testing.TB, policies []*admissionv1.ValidatingAdmissionPolicy, b
 	}
 	return plugin
 }
+
+// BenchmarkCompile is the cost of making a policy ready, paid once, at its first use.
+func BenchmarkCompile(b *testing.B) {
+	policies, bindings, s := benchSet(b, 1)
+	r := createPod(object(b, plainPod))
+	prepared, err := harness.Prepare(r, harness.Cluster{})
+	if err == nil {
+		err = harness.Complete(&r, harness.Cluster{}, now)
+	}
+	if err != nil {
+		b.Fatal(err)
+	}
+	s.Evaluate(context.Background(), prepared, harness.Options{})
+	b.ReportAllocs()
+	for b.Loop() {
+		s, err := harness.Compile(policies, bindings)
+		if err != nil {
+			b.Fatal(err)
+		}
+		s.Evaluate(context.Background(), prepared, harness.Options{})
+	}
+}
+
+// BenchmarkPrepare is the cost of completing and decoding a request, paid once a request.
+func BenchmarkPrepare(b *testing.B) {
+	pod := object(b, plainPod)
+	b.ReportAllocs()
+	for b.Loop() {
+		r := createPod(pod)
+		if err := harness.Complete(&r, harness.Cluster{}, now); err != nil {
+			b.Fatal(err)
+		}
+		if _, err := harness.Prepare(r, harness.Cluster{}); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

@@ -55,6 +55,7 @@ func Complete(r *Request, c Cluster, now time.Time) error {
 		if err := r.stored(t, r.Object, now); err != nil {
 			return fmt.Errorf("object: %w", err)
 		}
+		holdschema.SetRequester(r.Kind, r.Object, &r.User)
 		// A generated name is the request's too by the time that policies validate (apiserver
 		// pkg/registry/rest/create.go, AdmissionToValidateObjectFunc).
 		if r.Name == "" {

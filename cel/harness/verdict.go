@@ -71,8 +71,8 @@ type Gap struct {
 type PolicyTrace struct {
 	Policy  string
 	Binding string
-	// Applied: the match constraints of policy and binding hold and all match conditions are
-	// true. Otherwise Skipped says why not.
+	// Applied: the match constraints of policy and binding hold and no match condition is false;
+	// one that fails to evaluate refuses under failurePolicy Fail. Otherwise Skipped says why not.
 	Applied bool
 	Skipped *Skip
 	// Expressions are the evaluated expressions in the order of their evaluation.
