@@ -9,31 +9,20 @@ import (
 	"net/http"
 	"slices"
 	"strings"
-	"time"
 
 	admissionapi "k8s.io/api/admission/v1"
-	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	utiljson "k8s.io/apimachinery/pkg/util/json"
-	"k8s.io/apiserver/pkg/admission"
 
 	"hangar.io/holdshort/cel/fixture"
 	"hangar.io/holdshort/cel/harness"
-	"hangar.io/holdshort/cel/manifest"
-	"hangar.io/holdshort/cel/request"
 	"hangar.io/holdshort/e2e/kit/audit"
 	"hangar.io/holdshort/e2e/kit/cluster"
+	"hangar.io/holdshort/e2e/kit/differ"
 	"hangar.io/holdshort/e2e/kit/pair"
 	"hangar.io/holdshort/e2e/kit/recorder"
 	"hangar.io/holdshort/e2e/kit/send"
-	"hangar.io/holdshort/e2e/kit/wait"
 	"hangar.io/holdshort/e2e/kit/world"
 )
-
-// settle is how long a request may be refused before admission because something that was just
-// created has not reached a cache of the server (a PriorityClass, say) before the refusal counts.
-const settle = 3 * time.Second
 
 // Judge asks servers and harness about cases. It is not safe for concurrent use.
 type Judge struct {
@@ -62,7 +51,7 @@ type Result struct {
 	// request, and of the harness on the recorded AdmissionReview.
 	Server, Written, Recorded Answer
 	// Differences between the completed request and the recorded one.
-	Differences []Difference
+	Differences []differ.Difference
 	// Faults are why the case fails; empty: it passes.
 	Faults []string
 	// Unsendable, unless empty, is why no client can cause the request.
@@ -98,8 +87,8 @@ func (j *Judge) Judge(ctx context.Context, c fixture.Case, set *harness.Set) (*R
 	}
 	r.Written = ofVerdict(verdict, mask)
 
-	outgoing := c.Request
-	if err := j.current(ctx, &outgoing); err != nil {
+	outgoing, err := j.outgoing(ctx, c.Request, written)
+	if err != nil {
 		r.fault("%v", err)
 		return r, nil
 	}
@@ -113,7 +102,7 @@ func (j *Judge) Judge(ctx context.Context, c fixture.Case, set *harness.Set) (*R
 		r.fault("S: %v", err)
 		return r, nil
 	}
-	if r.Server, err = j.ask(ctx, c, outgoing, server, mask); err != nil {
+	if r.Server, err = j.ask(ctx, c, set, outgoing, server, mask); err != nil {
 		r.fault("%s: %v", server.Name, err)
 		return r, nil
 	}
@@ -127,7 +116,7 @@ func (j *Judge) Judge(ctx context.Context, c fixture.Case, set *harness.Set) (*R
 
 // replay evaluates the recorded review and lists its differences to the completed request.
 func (j *Judge) replay(ctx context.Context, r *Result, set *harness.Set, review *admissionapi.AdmissionReview, written harness.Request, mask masker) error {
-	recorded, err := decode(review, r.Case)
+	recorded, err := pair.Decode(review, r.Case.Cluster.Resources)
 	if err != nil {
 		return err
 	}
@@ -140,7 +129,7 @@ func (j *Judge) replay(ctx context.Context, r *Result, set *harness.Set, review 
 		return err
 	}
 	r.Recorded = ofVerdict(verdict, mask)
-	r.Differences = Differences(written, recorded)
+	r.Differences = differ.Requests(written, recorded)
 	return nil
 }
 
@@ -174,7 +163,7 @@ func evaluate(ctx context.Context, set *harness.Set, r harness.Request, c harnes
 // record sends the request to S and returns the review that its admission makes of it. Anything
 // but reaching admission is an error.
 func (j *Judge) record(ctx context.Context, c fixture.Case, r harness.Request) (*admissionapi.AdmissionReview, error) {
-	answer, reviews, err := j.send(ctx, j.servers.S, c, r)
+	answer, reviews, err := j.servers.Send(ctx, j.servers.S, c.Cluster.Resources, r)
 	if err != nil {
 		return nil, err
 	}
@@ -184,39 +173,9 @@ func (j *Judge) record(ctx context.Context, c fixture.Case, r harness.Request) (
 	return reviews[0], nil
 }
 
-// send sends the request to one server and returns what the recorder behind its policies saw.
-func (j *Judge) send(ctx context.Context, server *cluster.APIServer, c fixture.Case, r harness.Request) (*send.Answer, []*admissionapi.AdmissionReview, error) {
-	var answer *send.Answer
-	var reviews []*admissionapi.AdmissionReview
-	begin := time.Now()
-	err := wait.Until(ctx, time.Minute, "an answer of "+server.Name, func(ctx context.Context) error {
-		j.servers.Recorder.Record(func(a *admissionapi.AdmissionRequest) bool { return concerns(a, r) })
-		var err error
-		answer, err = send.Do(ctx, server, c.Cluster.Resources, r)
-		got, recordErr := j.servers.Recorder.Stop()
-		if err = errors.Join(err, recordErr); err != nil {
-			return wait.Stop(err)
-		}
-		reviews = got
-		judged := len(reviews) > 0 || strings.Contains(answer.Status.Message, "ValidatingAdmissionPolicy")
-		if !judged && time.Since(begin) < settle {
-			return errors.New(answer.Status.Message)
-		}
-		return nil
-	})
-	return answer, reviews, err
-}
-
-// concerns tells whether an admission request is the one that r leads to.
-func concerns(a *admissionapi.AdmissionRequest, r harness.Request) bool {
-	return a.UserInfo.Username == r.User.Name && string(a.Operation) == string(r.Operation) &&
-		a.Resource.Group == r.Resource.Group && a.Resource.Resource == r.Resource.Resource &&
-		a.SubResource == r.Subresource && (r.Name == "" || a.Name == "" || a.Name == r.Name)
-}
-
 // ask sends the request to a server with policies. Being recorded means that the policies admit it.
-func (j *Judge) ask(ctx context.Context, c fixture.Case, r harness.Request, server *cluster.APIServer, mask masker) (Answer, error) {
-	got, reviews, err := j.send(ctx, server, c, r)
+func (j *Judge) ask(ctx context.Context, c fixture.Case, set *harness.Set, r harness.Request, server *cluster.APIServer, mask masker) (Answer, error) {
+	got, reviews, err := j.servers.Send(ctx, server, c.Cluster.Resources, r)
 	if err != nil {
 		return Answer{}, err
 	}
@@ -241,48 +200,16 @@ func (j *Judge) ask(ctx context.Context, c fixture.Case, r harness.Request, serv
 		return Answer{}, err
 	}
 	for key, value := range event.Annotations {
-		if prefix, _, _ := strings.Cut(key, "/"); key == failureKey || !strings.Contains(prefix, ".k8s.io") {
+		if policy, _, _ := strings.Cut(key, "/"); key == failureKey || slices.Contains(set.Policies(), policy) {
 			a.Annotations[key] = mask.text(canonical(key, value))
 		}
 	}
 	return a, nil
 }
 
-func decode(review *admissionapi.AdmissionReview, c fixture.Case) (harness.Request, error) {
-	b, err := json.Marshal(review)
-	if err != nil {
-		return harness.Request{}, err
-	}
-	object := map[string]any{}
-	if err := utiljson.Unmarshal(b, &object); err != nil {
-		return harness.Request{}, err
-	}
-	decoded, err := request.Decode(manifest.Document{File: "review", Object: object}, request.Options{Resources: c.Cluster.Resources})
-	return decoded.Request, err
-}
-
-// current gives an update the version that is stored, which many kinds demand.
-func (j *Judge) current(ctx context.Context, r *harness.Request) error {
-	if r.Operation != admission.Update || (r.Subresource != "" && r.Subresource != "status" && r.Subresource != "ephemeralcontainers") {
-		return nil
-	}
-	namespace := r.Namespace
-	if r.Resource == corev1.SchemeGroupVersion.WithResource("namespaces") {
-		namespace = ""
-	}
-	stored, err := j.world.Get(ctx, r.Resource, namespace, r.Name)
-	if err != nil {
-		return fmt.Errorf("the object to update: %w", err)
-	}
-	o := (&unstructured.Unstructured{Object: r.Object}).DeepCopy()
-	o.SetResourceVersion(stored.GetResourceVersion())
-	r.Object = o.Object
-	return nil
-}
-
 // hash identifies a request under a policy.
 func hash(c fixture.Case) string {
-	b, err := json.Marshal([]any{c.Policy, plain(c.Request)})
+	b, err := json.Marshal([]any{c.Policy, differ.Plain(c.Request)})
 	if err != nil {
 		panic(err) // objects are JSON values
 	}

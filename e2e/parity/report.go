@@ -1,12 +1,11 @@
 package parity
 
 import (
-	"cmp"
 	"fmt"
 	"io"
-	"maps"
-	"slices"
 	"text/tabwriter"
+
+	"hangar.io/holdshort/e2e/kit/differ"
 )
 
 // Report counts the results of suites.
@@ -16,7 +15,7 @@ type Report struct {
 	passed     map[string]bool // by hash: every result so far passed
 	counted    map[string]bool // cases that are counted, by file and name
 	together   [2]int          // results under a whole set: passed, all
-	causes     map[string]*seen
+	causes     *differ.Tally
 	unsendable []string
 	failed     []*Result
 }
@@ -29,14 +28,9 @@ type row struct {
 	identical, differs int // requests that are identical to the review's, and that differ
 }
 
-type seen struct {
-	requests, places int
-	paths            map[string]int
-}
-
 // NewReport returns an empty report.
 func NewReport() *Report {
-	return &Report{byName: map[string]*row{}, passed: map[string]bool{}, counted: map[string]bool{}, causes: map[string]*seen{}}
+	return &Report{byName: map[string]*row{}, passed: map[string]bool{}, counted: map[string]bool{}, causes: differ.NewTally()}
 }
 
 // Add takes in a result of a case alone. Of a case that several suites have, the first is counted.
@@ -57,7 +51,7 @@ func (p *Report) Add(r *Result) {
 		p.passed[r.Hash] = false // a copy for another tier is not counted, unless it fails
 	}
 	p.row(r)
-	p.differences(r)
+	p.causes.Add(r.Differences)
 }
 
 // AddTogether takes in a result of a case under the whole set.
@@ -94,24 +88,6 @@ func (p *Report) row(r *Result) {
 	}
 }
 
-func (p *Report) differences(r *Result) {
-	causes := map[string]bool{}
-	for _, d := range r.Differences {
-		name := cmp.Or(d.Cause, "UNEXPLAINED")
-		c := p.causes[name]
-		if c == nil {
-			c = &seen{paths: map[string]int{}}
-			p.causes[name] = c
-		}
-		c.places++
-		c.paths[generic(d.Path)]++
-		if !causes[name] {
-			causes[name] = true
-			c.requests++
-		}
-	}
-}
-
 // Counts are the distinct requests that passed, and all of them.
 func (p *Report) Counts() (passed, all int) {
 	for _, ok := range p.passed {
@@ -141,13 +117,8 @@ func (p *Report) Print(w io.Writer) {
 	fmt.Fprintf(t, "%s\t%d\t%d\t%d\t%d\t%d\n", total.policy, total.cases, total.written, total.recorded, total.identical, total.differs)
 	_ = t.Flush()
 
-	fmt.Fprintln(w, "\ndifferences between the completed fixture and the recorded review, by cause:")
-	fmt.Fprintln(t, "cause\trequests\tplaces\twhere")
-	for _, name := range slices.Sorted(maps.Keys(p.causes)) {
-		c := p.causes[name]
-		fmt.Fprintf(t, "%s\t%d\t%d\t%s\n", name, c.requests, c.places, c.where())
-	}
-	_ = t.Flush()
+	fmt.Fprintln(w)
+	p.causes.Print(w)
 	for _, line := range p.unsendable {
 		fmt.Fprintln(w, "not sendable:", line)
 	}
@@ -156,22 +127,4 @@ func (p *Report) Print(w io.Writer) {
 	}
 	passed, all := p.Counts()
 	fmt.Fprintf(w, "parity: %d/%d\n", passed, all)
-}
-
-// where names the most frequent places.
-func (s *seen) where() string {
-	paths := slices.SortedFunc(maps.Keys(s.paths), func(a, b string) int {
-		return cmp.Or(cmp.Compare(s.paths[b], s.paths[a]), cmp.Compare(a, b))
-	})
-	text := ""
-	for i, path := range paths {
-		if i == 4 {
-			return text + ", …"
-		}
-		if i > 0 {
-			text += ", "
-		}
-		text += path
-	}
-	return text
 }

@@ -29,7 +29,11 @@ type Gate struct {
 	generation int
 	policies   []string
 	bindings   []string
-	params     map[admissionv1.ParamKind]string // barrier policy of each kind
+	// params are the barrier policy and binding of each kind of params. They are never taken away:
+	// a server stops the informer of a kind that no bound policy takes, and for built-in kinds,
+	// whose informers are shared, it cannot start it again: params would be frozen from then on
+	// (policy_source.go, ensureParamsForPolicyLocked).
+	params map[admissionv1.ParamKind]string
 }
 
 const arrival = 15 * time.Second
@@ -49,7 +53,7 @@ func (g *Gate) Install(ctx context.Context, policies []*admissionv1.ValidatingAd
 			return nil, err
 		}
 	}
-	g.policies, g.params = nil, map[admissionv1.ParamKind]string{}
+	g.policies = nil
 	g.generation++
 	refused := map[string]error{}
 	for _, p := range policies {
@@ -61,10 +65,8 @@ func (g *Gate) Install(ctx context.Context, policies []*admissionv1.ValidatingAd
 		if err != nil {
 			return nil, err
 		}
-		if kind := p.Spec.ParamKind; kind != nil && g.params[*kind] == "" {
-			barrier := paramBarrier(fmt.Sprintf("%s-params-%d-%d", barrierName, g.generation, len(g.params)), *kind)
-			g.params[*kind] = barrier.Name
-			if err := g.add(ctx, barrier); err != nil {
+		if p.Spec.ParamKind != nil {
+			if err := g.watch(ctx, *p.Spec.ParamKind); err != nil {
 				return nil, err
 			}
 		}
@@ -91,18 +93,10 @@ func (g *Gate) Bind(ctx context.Context, bindings []*admissionv1.ValidatingAdmis
 		return err
 	}
 	g.generation++
-	all := append([]*admissionv1.ValidatingAdmissionPolicyBinding{}, bindings...)
-	for _, barrier := range g.params {
-		all = append(all, warnBinding(barrier, barrier, &admissionv1.ParamRef{
-			Selector: &metav1.LabelSelector{}, ParameterNotFoundAction: new(admissionv1.AllowAction),
-		}))
-	}
 	last := warnBinding(fmt.Sprintf("%s-%d", barrierName, g.generation), barrierName, nil)
-	for _, b := range append(all, last) {
-		b = b.DeepCopy()
-		b.ResourceVersion, b.UID = "", ""
-		if _, err := g.s.Admin.AdmissionregistrationV1().ValidatingAdmissionPolicyBindings().Create(ctx, b, metav1.CreateOptions{}); err != nil {
-			return fmt.Errorf("binding %s is refused: %w", b.Name, err)
+	for _, b := range append(slices.Clip(bindings), last) {
+		if err := g.create(ctx, b); err != nil {
+			return err
 		}
 		g.bindings = append(g.bindings, b.Name)
 	}
@@ -125,6 +119,30 @@ func (g *Gate) Bind(ctx context.Context, bindings []*admissionv1.ValidatingAdmis
 		}
 	}
 	return nil
+}
+
+func (g *Gate) create(ctx context.Context, b *admissionv1.ValidatingAdmissionPolicyBinding) error {
+	b = b.DeepCopy()
+	b.ResourceVersion, b.UID = "", ""
+	if _, err := g.s.Admin.AdmissionregistrationV1().ValidatingAdmissionPolicyBindings().Create(ctx, b, metav1.CreateOptions{}); err != nil {
+		return fmt.Errorf("binding %s is refused: %w", b.Name, err)
+	}
+	return nil
+}
+
+// watch installs and binds the barrier of a kind of params.
+func (g *Gate) watch(ctx context.Context, kind admissionv1.ParamKind) error {
+	if g.params[kind] != "" {
+		return nil
+	}
+	p := paramBarrier(fmt.Sprintf("%s-params-%d", barrierName, len(g.params)), kind)
+	if _, err := g.s.Admin.AdmissionregistrationV1().ValidatingAdmissionPolicies().Create(ctx, p, metav1.CreateOptions{}); err != nil {
+		return err
+	}
+	g.params[kind] = p.Name
+	return g.create(ctx, warnBinding(p.Name, p.Name, &admissionv1.ParamRef{
+		Selector: &metav1.LabelSelector{}, ParameterNotFoundAction: new(admissionv1.AllowAction),
+	}))
 }
 
 func (g *Gate) unbind(ctx context.Context) error {

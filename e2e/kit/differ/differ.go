@@ -1,4 +1,6 @@
-package parity
+// Package differ compares a request that the harness has completed with the one that a real server's
+// admission saw, and names the cause of each difference.
+package differ
 
 import (
 	"fmt"
@@ -25,9 +27,9 @@ func (d Difference) String() string {
 	return fmt.Sprintf("%s: fixture %v, server %v", d.Path, d.Written, d.Recorded)
 }
 
-// Differences compares two requests and names the cause of each difference.
-func Differences(written, recorded harness.Request) []Difference {
-	a, b := plain(written), plain(recorded)
+// Requests compares two requests and names the cause of each difference.
+func Requests(written, recorded harness.Request) []Difference {
+	a, b := Plain(written), Plain(recorded)
 	var out []Difference
 	compare("", a, b, &out)
 	for i := range out {
@@ -55,8 +57,8 @@ func follows(d Difference, written, recorded harness.Request) bool {
 	return text == d.Recorded
 }
 
-// plain is a request as one JSON value.
-func plain(r harness.Request) map[string]any {
+// Plain is a request as one JSON value.
+func Plain(r harness.Request) map[string]any {
 	groups := slices.Sorted(slices.Values(r.User.Groups))
 	return map[string]any{
 		"operation": string(r.Operation), "resource": r.Resource.String(), "subResource": r.Subresource,

@@ -1,4 +1,4 @@
-package parity
+package differ
 
 import (
 	"regexp"
@@ -17,6 +17,10 @@ const (
 	tolerations = "mutating plugin DefaultTolerationSeconds"
 	priority    = "mutating plugin Priority"
 	protection  = "mutating plugin StorageObjectInUseProtection: finalizers"
+	taints      = "mutating plugin TaintNodesByCondition"
+	grace       = "strategy: a delete's grace period, filled in from the pod"
+	pinned      = "strategy: a delete of a namespace or definition is pinned to its uid"
+	controller  = "controller: status of a definition"
 	allocation  = "allocation: cluster IPs and node ports of a service"
 )
 
@@ -45,7 +49,13 @@ var explanations = []explanation{
 	{priority, "pods", regexp.MustCompile(`\.spec\.(priority|preemptionPolicy|priorityClassName)$`), added},
 	{protection, "persistentvolumeclaims", regexp.MustCompile(`\.metadata\.finalizers$`), extends},
 	{protection, "persistentvolumes", regexp.MustCompile(`\.metadata\.finalizers$`), extends},
-	{allocation, "services", regexp.MustCompile(`\.spec\.(clusterIP|clusterIPs|ipFamilies|ipFamilyPolicy|healthCheckNodePort|ports\[\d+\]\.nodePort)$`), nil},
+	{taints, "nodes", regexp.MustCompile(`\.spec\.taints$`), extends},
+	{grace, "pods", regexp.MustCompile(`^options\.gracePeriodSeconds$`), added},
+	{pinned, "namespaces", regexp.MustCompile(`^options\.preconditions$`), added},
+	{pinned, "customresourcedefinitions", regexp.MustCompile(`^options\.preconditions$`), added},
+	{controller, "customresourcedefinitions", regexp.MustCompile(`^oldObject\.status(\.|$)`), nil},
+	{drawn, "persistentvolumes", regexp.MustCompile(`\.status\.lastPhaseTransitionTime$`), nil},
+	{allocation, "services", regexp.MustCompile(`\.spec\.(clusterIP|clusterIPs(\[\d+\])?|ipFamilies|ipFamilyPolicy|healthCheckNodePort|ports\[\d+\]\.nodePort)$`), nil},
 }
 
 // extends: the server's value begins with the fixture's, which may be absent.
