@@ -140,8 +140,12 @@ func (e *event) fill(o Options) error {
 }
 
 // answered is the object that the server stored and answered with: what admission saw, except for
-// the resource version. It is nil if the event does not hold it.
+// the resource version. It is nil if the event does not hold it, or if nothing was stored: the
+// answer to a review or a token request has more in it.
 func (e *event) answered() map[string]any {
+	if !e.endpoint.Serves("get") {
+		return nil
+	}
 	ok := e.ResponseStatus != nil && e.ResponseStatus.Code >= 200 && e.ResponseStatus.Code < 300
 	if !ok || e.response == nil || kindOf(e.response) != e.Request.Kind {
 		return nil
