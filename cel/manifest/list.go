@@ -154,7 +154,7 @@ func (d Document) items() func(int) Document {
 			if next == i {
 				break
 			}
-			p.value()
+			_, _ = p.value() // the whole list has been read once
 			p.space()
 			p.take(',')
 		}

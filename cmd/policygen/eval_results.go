@@ -190,13 +190,13 @@ func (p *progress) step() {
 		return
 	}
 	p.shown, p.dirty = time.Now(), true
-	fmt.Fprintf(p.w, "\r%d requests", p.n)
+	_, _ = fmt.Fprintf(p.w, "\r%d requests", p.n)
 }
 
 // clear removes what is shown, before other text is printed.
 func (p *progress) clear() {
 	if p.dirty {
-		fmt.Fprint(p.w, "\r\x1b[K")
+		_, _ = fmt.Fprint(p.w, "\r\x1b[K")
 		p.dirty = false
 	}
 }

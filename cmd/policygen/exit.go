@@ -65,7 +65,7 @@ func report(p *printer, err error) {
 	for _, hint := range hints {
 		p.printf("%s %s\n", p.paint(faint, "hint:"), indentRest(clean(hint)))
 	}
-	p.flush()
+	_ = p.flush() // there is nowhere left to report to
 }
 
 // split takes joined errors apart.
@@ -87,7 +87,7 @@ func explain(err error) (text, hint string) {
 	if errors.As(err, &hinted) {
 		return err.Error(), hinted.hint
 	}
-	if document, ok := err.(*manifest.Error); ok {
+	if document, ok := err.(*manifest.Error); ok { //nolint:errorlint // one that is wrapped keeps the text around it
 		plain := *document
 		plain.Hint = ""
 		return plain.Error(), document.Hint
