@@ -31,8 +31,7 @@ behind them. It makes a backend that forgets the second person fail, and a forge
 		{Name: "isWriter", Expr: `
 			has(object.subjects) && object.subjects.size() == 1 && object.subjects.all(s,
 			  s.kind == $writerKind && s.name == $writerName &&
-			  (has(s.namespace) ? s.namespace : '') == $writerNamespace &&
-			  (has(s.apiGroup) ? s.apiGroup : '') == $writerGroup)`},
+			  (has(s.namespace) ? s.namespace : '') == $writerNamespace)`},
 		{Name: "ttl", Expr: `$ttlLabel in variables.labels ? variables.labels[$ttlLabel] : ''`},
 		{Name: "ttls", Expr: `$ttls`},
 		{Name: "managedBy", Expr: `$managedBy`},

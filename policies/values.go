@@ -11,11 +11,11 @@ import (
 
 // shared are the placeholders that all policies have.
 var shared = map[string]func(profile.Profile) any{
-	// Identities. The writer's user name is what requests carry; kind, API group, namespace and
-	// name are those of the one subject that may stand for it in a binding.
+	// Identities. The writer's user name is what requests carry; kind, namespace and name are those
+	// of the one subject that may stand for it in a binding. The kind decides the API group
+	// (kubernetes pkg/apis/rbac/validation, ValidateRoleBindingSubject).
 	"writer":          func(p profile.Profile) any { return p.Identities.Writer.Username() },
 	"writerKind":      func(p profile.Profile) any { return p.Identities.Writer.Subject().Kind },
-	"writerGroup":     func(p profile.Profile) any { return p.Identities.Writer.Subject().APIGroup },
 	"writerNamespace": func(p profile.Profile) any { return p.Identities.Writer.Subject().Namespace },
 	"writerName":      func(p profile.Profile) any { return p.Identities.Writer.Subject().Name },
 
