@@ -77,7 +77,9 @@ func title(j judged, v subjectVerdict) string {
 	if j.title != "" {
 		return oneLine(j.title)
 	}
-	return requestText(v.request)
+	r := v.request
+	r.Name = j.request.Name // without the suffix that was made up for a generated name
+	return requestText(r)
 }
 
 // evalText prints the verdicts of one request in full, of several as a table.

@@ -191,7 +191,10 @@ func (a *jsonArray) add(v any) error {
 	} else {
 		a.p.printf("\n")
 	}
-	return a.encoder.Encode(v)
+	if err := a.encoder.Encode(v); err != nil {
+		return fmt.Errorf("write the result: %w", err)
+	}
+	return nil
 }
 
 func (a *jsonArray) end() error {

@@ -41,6 +41,7 @@ func (f *subjectFlags) add(cmd *cobra.Command) {
 
 func addProfile(cmd *cobra.Command, name *string) {
 	cmd.Flags().StringVar(name, "profile", "", "`profile` of the rule set: ground, flight or a file; both built-in ones if absent")
+	_ = cmd.RegisterFlagCompletionFunc("profile", cobra.FixedCompletions([]string{string(profile.Ground), string(profile.Flight)}, cobra.ShellCompDirectiveDefault))
 }
 
 // load reads the subjects: one of -f, or one a profile. Remarks go to notes.

@@ -2,6 +2,7 @@ package main
 
 import (
 	"maps"
+	"math"
 
 	"hangar.io/holdshort/cel/harness"
 )
@@ -132,7 +133,36 @@ func toTraceJSON(t harness.PolicyTrace) traceJSON {
 	}
 	for _, e := range t.Expressions {
 		j.Expressions = append(j.Expressions, expressionJSON{Field: e.Field, Name: e.Name, Expression: e.Text,
-			Value: e.Value, Error: e.Error, Decisive: e.Decisive, Cost: e.Cost, Limit: e.Limit})
+			Value: jsonSafe(e.Value), Error: e.Error, Decisive: e.Decisive, Cost: e.Cost, Limit: e.Limit})
 	}
 	return j
+}
+
+// jsonSafe replaces the numbers that JSON does not have by their names, as the JSON form of protobuf
+// does.
+func jsonSafe(v any) any {
+	switch v := v.(type) {
+	case float64:
+		switch {
+		case math.IsNaN(v):
+			return "NaN"
+		case math.IsInf(v, 1):
+			return "Infinity"
+		case math.IsInf(v, -1):
+			return "-Infinity"
+		}
+	case []any:
+		list := make([]any, len(v))
+		for i := range v {
+			list[i] = jsonSafe(v[i])
+		}
+		return list
+	case map[string]any:
+		object := make(map[string]any, len(v))
+		for key := range v {
+			object[key] = jsonSafe(v[key])
+		}
+		return object
+	}
+	return v
 }

@@ -159,7 +159,7 @@ func because(e harness.Expression) string {
 
 // valueText is a value as CEL would nearly write it, short.
 func valueText(v any) string {
-	data, err := json.Marshal(v)
+	data, err := json.Marshal(jsonSafe(v))
 	if err != nil {
 		return fmt.Sprint(v)
 	}
