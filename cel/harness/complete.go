@@ -49,6 +49,7 @@ func Complete(r *Request, c Cluster, now time.Time) error {
 			return fmt.Errorf("oldObject: %w", err)
 		}
 	}
+	r.deletion()
 	switch {
 	case r.Object == nil:
 	case r.Operation == admission.Create && r.storesObject(t):
@@ -151,7 +152,9 @@ func (r *Request) completeObject(t *holdschema.Table, o map[string]any) error {
 // pods/eviction and the connect verbs do not.
 func (r *Request) storesObject(t *holdschema.Table) bool {
 	if r.Subresource != "" {
-		return false
+		// A token request is not stored either, but gets the account's uid and a time
+		// (kubernetes pkg/registry/core/serviceaccount/storage/token.go, Create).
+		return r.Subresource == "token" && r.Resource.Resource == "serviceaccounts"
 	}
 	endpoint, ok := t.Lookup(r.Resource, r.Subresource)
 	return !ok || slices.Contains(endpoint.Verbs, "get")
@@ -184,10 +187,31 @@ func (r *Request) existing(t *holdschema.Table, o map[string]any, now time.Time)
 			m[field] = v
 		}
 	}
-	if v, ok := fresh["status"]; ok && o["status"] == nil {
-		o["status"] = v
+	for _, field := range []string{"spec", "status"} {
+		if v, ok := fresh[field].(map[string]any); ok {
+			has, _ := o[field].(map[string]any)
+			o[field] = fill(has, v)
+		}
 	}
 	return nil
+}
+
+// fill adds to an object what another has besides.
+func fill(o, from map[string]any) map[string]any {
+	if o == nil {
+		o = map[string]any{}
+	}
+	for k, v := range from {
+		inner, isMap := v.(map[string]any)
+		has, hasMap := o[k].(map[string]any)
+		switch {
+		case o[k] == nil:
+			o[k] = v
+		case isMap && hasMap:
+			fill(has, inner)
+		}
+	}
+	return o
 }
 
 // uid has the form of a random UUID (RFC 9562 section 5.4) and is the same for the same object.
@@ -211,6 +235,11 @@ func (r *Request) update(t *holdschema.Table) {
 	case "":
 		if hasStatus {
 			carry(r.Object, r.OldObject, "status")
+		}
+		if r.Resource == namespaceResource {
+			// A namespace's spec is its finalizers, which have a subresource of their own
+			// (kubernetes pkg/registry/core/namespace/strategy.go, PrepareForUpdate).
+			carry(r.Object, r.OldObject, "spec")
 		}
 		if g, ok := old["generation"].(int64); ok && !reflect.DeepEqual(r.Object["spec"], r.OldObject["spec"]) {
 			m["generation"] = g + 1

@@ -14,6 +14,7 @@ import (
 	"hangar.io/holdshort/e2e/completion"
 	"hangar.io/holdshort/e2e/kit/differ"
 	"hangar.io/holdshort/e2e/kit/pair"
+	"hangar.io/holdshort/e2e/kit/scratch"
 )
 
 const (
@@ -41,7 +42,7 @@ func TestCompletion(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	servers, err := pair.Start(ctx, t.TempDir())
+	servers, err := pair.Start(ctx, scratch.Dir(t))
 	if err != nil {
 		t.Fatal(err)
 	}

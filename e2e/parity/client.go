@@ -17,7 +17,8 @@ import (
 // outgoing is the request as a client sends it.
 //
 // An update is what a client makes of the stored object: it reads it, with all that plugins have
-// added to it, changes what the fixture changes, and sends that. And a ServiceAccount that is
+// added to it, changes what the fixture changes (defaults included: fields that the fixture leaves
+// out are left out), and sends that. And a ServiceAccount that is
 // impersonated with groups gets only those, while one that authenticates has its own in any case.
 func (j *Judge) outgoing(ctx context.Context, written, completed harness.Request) (harness.Request, error) {
 	r := written
@@ -36,11 +37,11 @@ func (j *Judge) outgoing(ctx context.Context, written, completed harness.Request
 	if err != nil {
 		return r, fmt.Errorf("the object to update: %w", err)
 	}
-	old := runtime.DeepCopyJSON(r.OldObject)
-	for _, field := range []string{"uid", "resourceVersion", "creationTimestamp", "generation"} {
-		unstructured.RemoveNestedField(old, "metadata", field)
+	before, after := r.OldObject, r.Object
+	if r.Subresource == "" {
+		before, after = completed.OldObject, completed.Object
 	}
-	changed := change(stored.Object, old, r.Object)
+	changed := change(stored.Object, own(before), own(after))
 	object, ok := changed.(map[string]any)
 	if !ok {
 		return r, fmt.Errorf("the update is not an object")
@@ -48,6 +49,15 @@ func (j *Judge) outgoing(ctx context.Context, written, completed harness.Request
 	(&unstructured.Unstructured{Object: object}).SetResourceVersion(stored.GetResourceVersion())
 	r.Object = object
 	return r, nil
+}
+
+// own is an object without what the server says of it.
+func own(o map[string]any) map[string]any {
+	o = runtime.DeepCopyJSON(o)
+	for _, field := range []string{"uid", "resourceVersion", "creationTimestamp", "generation", "managedFields"} {
+		unstructured.RemoveNestedField(o, "metadata", field)
+	}
+	return o
 }
 
 // change makes the change from before to after on another value: what both agree on stays as it

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"hangar.io/holdshort/e2e/kit/pair"
+	"hangar.io/holdshort/e2e/kit/scratch"
 	"hangar.io/holdshort/e2e/kit/world"
 	"hangar.io/holdshort/e2e/parity"
 	"hangar.io/holdshort/policies/profile"
@@ -22,7 +23,7 @@ const leastRequests = 250
 func TestParity(t *testing.T) {
 	ctx, begin := t.Context(), time.Now()
 	suites := suites(t)
-	servers, err := pair.Start(ctx, t.TempDir())
+	servers, err := pair.Start(ctx, scratch.Dir(t))
 	if err != nil {
 		t.Fatal(err)
 	}

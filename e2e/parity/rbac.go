@@ -38,7 +38,7 @@ func (j *Judge) permit(ctx context.Context, c fixture.Case) error {
 		return err
 	}
 	j.granted = nil
-	for i, p := range append([]harness.Permission{own(c.Request)}, c.Cluster.Allow...) {
+	for i, p := range append([]harness.Permission{sending(c.Request)}, c.Cluster.Allow...) {
 		if err := j.grant(ctx, fmt.Sprintf("e2e-%d-%d", j.rbac, i), p); err != nil {
 			return fmt.Errorf("permission %+v: %w", p, err)
 		}
@@ -46,8 +46,8 @@ func (j *Judge) permit(ctx context.Context, c fixture.Case) error {
 	return j.rbacArrived(ctx, c.Request.Namespace)
 }
 
-// own is the permission to send a request.
-func own(r harness.Request) harness.Permission {
+// sending is the permission to send a request.
+func sending(r harness.Request) harness.Permission {
 	p := harness.Permission{
 		User: r.User.Name, APIGroup: r.Resource.Group, Resource: r.Resource.Resource, Subresource: r.Subresource,
 		Namespace: r.Namespace, Name: r.Name,

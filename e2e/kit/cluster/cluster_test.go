@@ -17,6 +17,7 @@ import (
 	"hangar.io/holdshort/e2e/kit/authn"
 	"hangar.io/holdshort/e2e/kit/cluster"
 	"hangar.io/holdshort/e2e/kit/issuer"
+	"hangar.io/holdshort/e2e/kit/scratch"
 	"hangar.io/holdshort/e2e/kit/wait"
 )
 
@@ -24,7 +25,7 @@ import (
 func TestAControlPlane(t *testing.T) {
 	ctx := t.Context()
 	begin := time.Now()
-	c, err := cluster.Start(ctx, t.TempDir())
+	c, err := cluster.Start(ctx, scratch.Dir(t))
 	if err != nil {
 		t.Fatal(err)
 	}

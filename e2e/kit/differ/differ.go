@@ -48,10 +48,12 @@ func follows(d Difference, written, recorded harness.Request) bool {
 		return false
 	}
 	for _, field := range []string{"uid", "name"} {
-		from, _, _ := unstructured.NestedString(written.Object, "metadata", field)
-		to, _, _ := unstructured.NestedString(recorded.Object, "metadata", field)
-		if from != "" && from != to {
-			text = strings.ReplaceAll(text, from, to)
+		for _, objects := range [][2]map[string]any{{written.Object, recorded.Object}, {written.OldObject, recorded.OldObject}} {
+			from, _, _ := unstructured.NestedString(objects[0], "metadata", field)
+			to, _, _ := unstructured.NestedString(objects[1], "metadata", field)
+			if from != "" && from != to {
+				text = strings.ReplaceAll(text, from, to)
+			}
 		}
 	}
 	return text == d.Recorded
