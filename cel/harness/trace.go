@@ -16,6 +16,7 @@ import (
 	"k8s.io/apiserver/pkg/admission/plugin/policy/validating"
 	"k8s.io/apiserver/pkg/admission/plugin/webhook/matchconditions"
 	"k8s.io/apiserver/pkg/authorization/authorizer"
+	apiservercel "k8s.io/apiserver/pkg/cel"
 	"k8s.io/apiserver/pkg/cel/environment"
 
 	"hangar.io/holdshort/cel"
@@ -155,11 +156,24 @@ type variableCompiler struct {
 }
 
 func (v variableCompiler) CompileCELExpression(a plugincel.ExpressionAccessor, d plugincel.OptionalVariableDeclarations, mode environment.Type) plugincel.CompilationResult {
-	r := v.Compiler.CompileCELExpression(a, d, mode)
+	r := compileSafely(v.Compiler, a, d, mode)
 	if named, ok := a.(*variable); ok {
 		return v.c.traced(r, named.field, named.Name, named.Expression, d)
 	}
 	return r
+}
+
+// compileSafely turns a panic of the compiler into an error: cel-go 0.29 panics on an optional entry
+// of dynamic type, [?object] (cel/validator.go). An API server answers 500 to a policy with such an
+// expression, so it cannot be stored.
+func compileSafely(c plugincel.Compiler, a plugincel.ExpressionAccessor, d plugincel.OptionalVariableDeclarations, mode environment.Type) (r plugincel.CompilationResult) {
+	defer func() {
+		if p := recover(); p != nil {
+			r = plugincel.CompilationResult{ExpressionAccessor: a, Error: &apiservercel.Error{
+				Type: apiservercel.ErrorTypeInternal, Detail: fmt.Sprintf("the CEL compiler panics on it: %v", p)}}
+		}
+	}()
+	return c.CompileCELExpression(a, d, mode)
 }
 
 // compile does what CompileCondition of the server's composited compiler does: the result gives

@@ -151,6 +151,17 @@ func TestProblemsTellWhatTheServerWouldRefuseToCreate(t *testing.T) {
 	}
 }
 
+func TestAnExpressionThatTheCompilerPanicsOnIsAProblem(t *testing.T) {
+	s := set(t, policy(pods, "  validations: [{expression: '[?object].size() == 1'}]"))
+	problems := s.Problems()
+	if len(problems) != 1 || !strings.Contains(problems[0].Error(), "panics") {
+		t.Errorf("problems %v", problems)
+	}
+	if v := evaluate(t, s, createPod(object(t, plainPod)), harness.Cluster{}); v.Decision != harness.Denied {
+		t.Errorf("got %+v", v)
+	}
+}
+
 func TestASetIsSafeForConcurrentUse(t *testing.T) {
 	_, _, s := benchSet(t, 3)
 	r := createPod(object(t, plainPod))
