@@ -83,7 +83,10 @@ func (o *evalOptions) run(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
-	src := source{paths: args, stdin: stdin, options: decode, cluster: cluster, labels: o.cluster.namespaceLabels, subjects: subjects, now: time.Now()}
+	src := source{
+		paths: args, stdin: stdin, options: decode, sending: o.request.given(),
+		cluster: cluster, labels: o.cluster.namespaceLabels, subjects: subjects, now: time.Now(),
+	}
 	if subjects[0].profile != nil && slices.Contains(words, o.request.as) {
 		src.word = o.request.as
 	}

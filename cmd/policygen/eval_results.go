@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"slices"
 	"time"
 
 	"hangar.io/holdshort/cel/harness"
@@ -159,6 +160,9 @@ func (e *evalText) end(t tally) error {
 				e.p.printf("\n")
 			}
 			printVerdict(e.p, heading(*e.single, v), title(*e.single, v), v.verdict)
+			if v.verdict.Decision == harness.Allowed && !applied(v.verdict) {
+				e.p.printf("\n  no policy applies to it; -v says why\n")
+			}
 		}
 		return e.p.flush()
 	}
@@ -167,6 +171,11 @@ func (e *evalText) end(t tally) error {
 		e.p.printf("\n%s: %s\n", count(t.total(), "verdict"), t)
 	}
 	return e.p.flush()
+}
+
+// applied tells whether any policy looked at a request whose verdict was traced.
+func applied(v harness.Verdict) bool {
+	return slices.ContainsFunc(v.Trace, func(t harness.PolicyTrace) bool { return t.Applied })
 }
 
 // progress shows on a terminal that work goes on.

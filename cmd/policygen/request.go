@@ -114,6 +114,11 @@ func (f *requestFlags) decode(c harness.Cluster, stdin io.Reader) (request.Optio
 	return o, err
 }
 
+// given tells whether any flag says how manifests are sent.
+func (f *requestFlags) given() bool {
+	return f.as != "" || f.operation != "" || f.subresource != "" || f.resource != "" || f.namespace != "" || f.options != "" || f.dryRun || f.collection
+}
+
 func extras(lines []string) (map[string][]string, error) {
 	extra := map[string][]string{}
 	for _, line := range lines {
@@ -153,6 +158,7 @@ type source struct {
 	stdin    io.Reader
 	options  request.Options
 	word     string // of a profile, sends manifests
+	sending  bool   // flags say how manifests are sent
 	cluster  harness.Cluster
 	labels   map[string]string // of the requests' namespaces
 	subjects []subject
@@ -201,8 +207,11 @@ func (a *asked) decode(doc manifest.Document, s source) {
 	}
 	a.request, a.completed, a.skipped, a.note, a.err = d.Request, d.Completed, d.Skipped, d.Note, err
 	a.cluster = withLabels(s.cluster, a.request.Namespace, s.labels)
-	if d.Form == request.FormManifest {
+	switch {
+	case d.Form == request.FormManifest:
 		a.word = s.word
+	case s.sending:
+		a.note = strings.TrimPrefix(a.note+"; the flags that say how a manifest is sent are not for an "+string(d.Form)+", which says it itself", "; ")
 	}
 	if unknown != nil && a.request.Resource.Resource == "" {
 		a.title = strings.TrimSpace(doc.Kind() + " " + strings.TrimPrefix(doc.Namespace()+"/"+doc.Name(), "/"))
