@@ -23,8 +23,12 @@ func (p *Prepared) GetEquivalentResourceMapper() runtime.EquivalentResourceMappe
 	return equivalents{p}
 }
 
-// converts reports whether the request's objects can be had as kind.
+// converts reports whether the request's objects can be had as kind. A recorded request may hold
+// them in another version only.
 func (p *Prepared) converts(kind schema.GroupVersionKind) bool {
+	if kind == p.request.Kind {
+		return p.object != nil || p.oldObject != nil || len(p.converted) == 0
+	}
 	_, given := p.converted[kind]
 	return given || p.resources.SameShape(p.request.Kind, kind)
 }

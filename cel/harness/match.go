@@ -52,7 +52,7 @@ func (m *matcher) DefinitionMatches(a admission.Attributes, o admission.ObjectIn
 		return matches, resource, kind, nil
 	case !whole:
 		m.pending = m.namespaceGap("its namespaceSelector")
-	case kind != a.GetKind() && !m.prepared.converts(kind):
+	case !m.prepared.converts(kind):
 		m.pending = m.gap("conversion", "the policy matches the request as %s, and converting %s to it needs the API server; send the request in that version", kind.GroupVersion(), a.GetKind().GroupVersion())
 	}
 	return matches, resource, kind, nil

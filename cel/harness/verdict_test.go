@@ -135,6 +135,12 @@ func TestAnEquivalentVersionNeedsAConversion(t *testing.T) {
 	if v := evaluate(t, s, r, harness.Cluster{}); v.Decision != harness.Denied || v.Denials[0].Message != "no metrics" {
 		t.Errorf("with the object in that version: %+v", v)
 	}
+	sent := set(t, policy(`{apiGroups: [autoscaling], apiVersions: [v1], operations: [CREATE], resources: [horizontalpodautoscalers]}`,
+		"  validations: [{expression: \"object == null\"}]"))
+	r.Object = nil
+	if v := evaluate(t, sent, r, harness.Cluster{}); v.Decision != harness.Undecided || v.Undecided[0].Need != "conversion" {
+		t.Errorf("a policy on the version that was sent, with the object in the other only: %+v", v)
+	}
 }
 
 func TestProblemsTellWhatTheServerWouldRefuseToCreate(t *testing.T) {
