@@ -8,18 +8,18 @@ import (
 	"k8s.io/apiserver/pkg/admission"
 )
 
-// deletion fills what the registries put into the options of a delete before policies see them.
+// deletion fills what the registries put into the options of a delete before policies see them. On
+// the deletion of a collection policies see the client's options: each object gets a copy (apiserver
+// pkg/registry/generic/registry/store.go, DeleteCollection).
 func (r *Request) deletion() {
-	if r.Operation != admission.Delete || r.Subresource != "" || r.OldObject == nil {
+	if r.Operation != admission.Delete || r.Subresource != "" || r.Collection || r.OldObject == nil {
 		return
 	}
 	switch r.Resource.GroupResource() {
 	case podResource:
 		r.gracePeriod()
 	case namespaceResource.GroupResource(), definitionResource:
-		if !r.Collection {
-			r.pin()
-		}
+		r.pin()
 	}
 }
 

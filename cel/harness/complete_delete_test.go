@@ -22,8 +22,9 @@ func TestADeleteIsCompletedAsTheRegistriesDo(t *testing.T) {
 	}{
 		{"a running pod has its own grace period", Request{Resource: pods, OldObject: pod(map[string]any{"nodeName": "n"}, nil)}, "gracePeriodSeconds", int64(30)},
 		{"a client's period counts", Request{Resource: pods, OldObject: pod(map[string]any{"nodeName": "n"}, nil), Options: map[string]any{"gracePeriodSeconds": int64(5)}}, "gracePeriodSeconds", int64(5)},
-		{"a pod without a node has none", Request{Resource: pods, OldObject: pod(nil, nil)}, "gracePeriodSeconds", int64(0)},
-		{"a pod that has ended has none", Request{Resource: pods, OldObject: pod(map[string]any{"nodeName": "n"}, map[string]any{"phase": "Failed"})}, "gracePeriodSeconds", int64(0)},
+		{"a pod without a node has a period of 0", Request{Resource: pods, OldObject: pod(nil, nil)}, "gracePeriodSeconds", int64(0)},
+		{"a pod that has ended has a period of 0", Request{Resource: pods, OldObject: pod(map[string]any{"nodeName": "n"}, map[string]any{"phase": "Failed"})}, "gracePeriodSeconds", int64(0)},
+		{"a pod of a collection has none", Request{Resource: pods, Collection: true, OldObject: pod(map[string]any{"nodeName": "n"}, nil)}, "gracePeriodSeconds", nil},
 		{"a namespace is pinned to its uid", Request{Resource: namespaceResource, OldObject: map[string]any{"metadata": map[string]any{"name": "a", "uid": "u"}}}, "preconditions", map[string]any{"uid": "u"}},
 		{"a node is not", Request{Resource: schema.GroupVersionResource{Version: "v1", Resource: "nodes"}, OldObject: map[string]any{"metadata": map[string]any{"name": "a", "uid": "u"}}}, "preconditions", nil},
 	} {

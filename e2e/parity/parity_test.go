@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"hangar.io/holdshort/cel/fixture"
 	"hangar.io/holdshort/e2e/kit/pair"
 	"hangar.io/holdshort/e2e/kit/scratch"
 	"hangar.io/holdshort/e2e/kit/world"
@@ -48,9 +49,31 @@ func TestParity(t *testing.T) {
 		}
 	}
 	report.Print(os.Stdout)
+	t.Run("an injected wrong text fails", func(t *testing.T) { injected(t, judge, suites[0]) })
 	fmt.Printf("parity: took %v\n", time.Since(begin).Round(time.Second))
 	if passed, all := report.Counts(); passed != all || (all < leastRequests && os.Getenv(policyEnv) == "") {
 		t.Errorf("parity: %d/%d, expected all of at least %d distinct requests", passed, all, leastRequests)
+	}
+}
+
+// injected judges a policy whose texts differ between server and harness.
+func injected(t *testing.T, judge *parity.Judge, suite *parity.Suite) {
+	wrong, err := suite.Tampered("reasons")
+	if err != nil {
+		t.Fatal(err)
+	}
+	report := parity.NewReport()
+	if err := judge.Run(t.Context(), wrong, report); err != nil {
+		t.Fatal(err)
+	}
+	denials := 0
+	for _, c := range wrong.Groups[0].Cases {
+		if c.Expect.Outcome == fixture.Deny {
+			denials++
+		}
+	}
+	if passed, all := report.Counts(); denials == 0 || passed != all-denials {
+		t.Errorf("%d of %d requests pass, although %d are refused with another text", passed, all, denials)
 	}
 }
 
