@@ -66,7 +66,7 @@ func newCheck() *cobra.Command {
 		},
 	}
 	c.flags.add(cmd)
-	addFormat(cmd, &f, text, asJSON)
+	addFormat(cmd, &f, asText, asJSON)
 	return cmd
 }
 

@@ -18,8 +18,6 @@ import (
 	"hangar.io/holdshort/cel/schema"
 )
 
-type policyDef = admissionv1.ValidatingAdmissionPolicy
-
 // none is what --params and --allow take to say that a cluster holds nothing of that.
 const none = "none"
 

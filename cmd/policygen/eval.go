@@ -61,7 +61,7 @@ func newEval() *cobra.Command {
 	o.subjects.add(cmd)
 	o.cluster.add(cmd)
 	o.request.add(cmd)
-	addFormat(cmd, &o.format, text, asJSON)
+	addFormat(cmd, &o.format, asText, asJSON)
 	cmd.Flags().BoolVarP(&o.verbose, "verbose", "v", false, "print the whole trace: every policy and expression")
 	return cmd
 }

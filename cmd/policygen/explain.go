@@ -43,7 +43,7 @@ values that a profile gives it.`,
 		},
 	}
 	addProfile(cmd, &profileName)
-	addFormat(cmd, &f, text, asJSON)
+	addFormat(cmd, &f, asText, asJSON)
 	return cmd
 }
 

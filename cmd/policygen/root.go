@@ -74,9 +74,9 @@ func arguments(least, most int, hint string) cobra.PositionalArgs {
 type format string
 
 const (
-	text   format = "text"
-	asJSON format = "json"
-	junit  format = "junit"
+	asText  format = "text"
+	asJSON  format = "json"
+	asJUnit format = "junit"
 )
 
 // addFormat adds the flag -o with the formats that a command has.

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	admissionv1 "k8s.io/api/admissionregistration/v1"
 
 	"hangar.io/holdshort/cel/harness"
 	"hangar.io/holdshort/cel/manifest"
@@ -100,7 +101,7 @@ func remark(p *printer, b *manifest.Bundle) {
 	bound := map[string]bool{}
 	for _, binding := range b.Bindings {
 		bound[binding.Spec.PolicyName] = true
-		known := slices.ContainsFunc(b.Policies, func(p *policyDef) bool { return p.Name == binding.Spec.PolicyName })
+		known := slices.ContainsFunc(b.Policies, func(p *admissionv1.ValidatingAdmissionPolicy) bool { return p.Name == binding.Spec.PolicyName })
 		if !known {
 			note("%s: binding %q refers to policy %q, which is not among the files, and does nothing", b.Source(binding), binding.Name, binding.Spec.PolicyName)
 		}
@@ -166,7 +167,7 @@ func expressionPath(field string) []string {
 	return []string{"spec", list, index, key}
 }
 
-// warn prints problems in full, for stderr.
+// warnProblems prints problems in full, for stderr.
 func warnProblems(p *printer, problems []problem) {
 	for _, problem := range problems {
 		at := problem.place()

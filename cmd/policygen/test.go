@@ -65,7 +65,7 @@ func newTest() *cobra.Command {
 		},
 	}
 	t.flags.add(cmd)
-	addFormat(cmd, &f, text, asJSON, junit)
+	addFormat(cmd, &f, asText, asJSON, asJUnit)
 	return cmd
 }
 
@@ -85,7 +85,7 @@ func (t *testRun) print(p *printer, f format) error {
 	switch f {
 	case asJSON:
 		return writeJSON(p, t.json())
-	case junit:
+	case asJUnit:
 		if err := fixture.WriteJUnit(p.w, t.junit()); err != nil {
 			return fmt.Errorf("write the result: %w", err)
 		}

@@ -26,7 +26,7 @@ func newVersion() *cobra.Command {
 			return p.flush()
 		},
 	}
-	addFormat(cmd, &f, text, asJSON)
+	addFormat(cmd, &f, asText, asJSON)
 	return cmd
 }
 
