@@ -1,23 +1,23 @@
 #!/usr/bin/env bash
-# Makes the generated files again in a copy of the work tree and compares the two trees: what
+# Makes the generated files again in a copy of the work tree and compares it with another copy: what
 # differs is stale, or was edited by hand. Then compares the tables with Kubernetes on random objects
 # (the tests of hack/gen), and asks whether go.mod and go.sum are up to date.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-copy=$(mktemp -d)
-trap 'rm -rf "$copy"' EXIT
-tree() { tar -C "$1" --exclude=./.git --exclude=./bin --exclude=./out --exclude=./e2e/bin -cf - .; }
-
-tree . | tar -C "$copy" -xf -
-make -C "$copy" generate
+copies=$(mktemp -d)
+trap 'rm -rf "$copies"' EXIT
+mkdir "$copies/committed" "$copies/generated"
+tar --exclude=./.git --exclude=./bin --exclude=./out --exclude=./e2e/bin -cf - . | tar -C "$copies/committed" -xf -
+cp -a "$copies/committed/." "$copies/generated"
+make -C "$copies/generated" generate
 
 failed=0
 if ! (cd hack/gen && go test ./...); then
 	echo "verify: the tables do not say what Kubernetes does" >&2
 	failed=1
 fi
-if ! diff -r -u --exclude=.git --exclude=bin --exclude=out . "$copy"; then
+if ! (cd "$copies" && diff -r -u committed generated); then
 	echo "verify: generated files are not up to date: run make generate and commit the result" >&2
 	failed=1
 fi
