@@ -57,7 +57,6 @@ var explanations = []explanation{
 	{protection, "persistentvolumes", regexp.MustCompile(`\.metadata\.finalizers$`), extends},
 	{taints, "nodes", regexp.MustCompile(`\.spec\.taints$`), extends},
 	{controller, "customresourcedefinitions", regexp.MustCompile(`^oldObject\.status(\.|$)`), nil},
-	{drawn, "persistentvolumes", regexp.MustCompile(`\.status\.lastPhaseTransitionTime$`), nil},
 	{allocation, "services", regexp.MustCompile(`\.spec\.(clusterIP|clusterIPs(\[\d+\])?|ipFamilies|ipFamilyPolicy|healthCheckNodePort|ports\[\d+\]\.nodePort)$`), nil},
 }
 

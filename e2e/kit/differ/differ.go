@@ -8,6 +8,7 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
@@ -34,7 +35,7 @@ func Requests(written, recorded harness.Request) []Difference {
 	compare("", a, b, &out)
 	for i := range out {
 		out[i].Cause = cause(out[i], written)
-		if out[i].Cause == "" && follows(out[i], written, recorded) {
+		if out[i].Cause == "" && (follows(out[i], written, recorded) || sameMoment(out[i])) {
 			out[i].Cause = drawn
 		}
 	}
@@ -77,6 +78,24 @@ func object(o map[string]any) any {
 		return nil
 	}
 	return o
+}
+
+// moment is how far the times of the completion and of the server may be apart.
+const moment = time.Minute
+
+// sameMoment tells whether both values are the time of the request.
+func sameMoment(d Difference) bool {
+	a, aIsText := d.Written.(string)
+	b, bIsText := d.Recorded.(string)
+	if !aIsText || !bIsText {
+		return false
+	}
+	at, err := time.Parse(time.RFC3339, a)
+	if err != nil {
+		return false
+	}
+	bt, err := time.Parse(time.RFC3339, b)
+	return err == nil && at.Sub(bt).Abs() < moment
 }
 
 // compare descends into mappings and into lists of equal length; the rest is compared as a whole.

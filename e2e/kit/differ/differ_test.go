@@ -17,7 +17,7 @@ func pod() harness.Request {
 		Operation: "CREATE", Resource: schema.GroupVersionResource{Version: "v1", Resource: "pods"}, Name: "a-x7k2p",
 		User: user.DefaultInfo{Name: "u", Groups: []string{"b", "a"}},
 		Object: map[string]any{
-			"metadata": map[string]any{"name": "a-x7k2p", "uid": "1", "labels": map[string]any{"owner": "uid-1"}},
+			"metadata": map[string]any{"name": "a-x7k2p", "uid": "1", "at": "2026-01-02T03:04:05Z", "labels": map[string]any{"owner": "uid-1"}},
 			"spec":     map[string]any{"containers": []any{map[string]any{"name": "c"}}},
 		},
 	}
@@ -35,6 +35,8 @@ func TestEachDifferenceHasItsCauseOrNone(t *testing.T) {
 			m["uid"], m["labels"] = "2", map[string]any{"owner": "uid-2"}
 		}, "object.metadata.labels.owner object.metadata.uid", "drawn"},
 		{"a drawn name", func(r *harness.Request, m, _ map[string]any) { m["name"], r.Name = "a-zzzzz", "a-zzzzz" }, "name object.metadata.name", "drawn"},
+		{"the time of the request", func(_ *harness.Request, m, _ map[string]any) { m["at"] = "2026-01-02T03:04:06Z" }, "object.metadata.at", "drawn"},
+		{"another time", func(_ *harness.Request, m, _ map[string]any) { m["at"] = "2026-01-02T04:04:05Z" }, "object.metadata.at", ""},
 		{"a plugin's mounts", func(_ *harness.Request, _, s map[string]any) {
 			s["containers"].([]any)[0].(map[string]any)["volumeMounts"] = []any{"token"}
 		}, "object.spec.containers[0].volumeMounts", "ServiceAccount"},
