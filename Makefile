@@ -43,6 +43,7 @@ test: ## unit tests: no network, no cluster
 race: ## unit tests of the concurrent packages under the race detector
 	$(GO) test -race $(TESTFLAGS) $(RACE_PACKAGES)
 
+# e2e and hack/gen are vetted by the `go test` that runs them: to vet them here would compile Kubernetes.
 lint: $(GOLANGCI) ## go vet and golangci-lint
 	$(GO) vet ./...
 	$(GOLANGCI) run ./...
