@@ -37,7 +37,7 @@ type Options struct {
 	// User sends a manifest.
 	User user.DefaultInfo
 	// Operation is, if empty, what the endpoint is there for: CONNECT for pods/exec and its
-	// like, UPDATE for other subresources that can be updated, else CREATE.
+	// like, UPDATE with Old and for other subresources that can be updated, else CREATE.
 	Operation admission.Operation
 	// Subresource that the manifest is sent to.
 	Subresource string
@@ -49,7 +49,7 @@ type Options struct {
 	// NamespaceLabels, unless nil, describe the request's namespace.
 	NamespaceLabels map[string]string
 	// Options is the CreateOptions, UpdateOptions or DeleteOptions of the request or, on
-	// CONNECT, the PodExecOptions or its like.
+	// CONNECT, the PodExecOptions or its like, without which the request is undecided.
 	Options *manifest.Document
 	DryRun  bool
 	// Collection: a DELETE is part of a delete of a collection.
@@ -78,7 +78,7 @@ type Decoded struct {
 }
 
 // UndecidedError is a request that cannot be judged because something is not known. Need is the
-// harness's Gap.Need: "kind", "conversion", "object" or "oldObject".
+// harness's Gap.Need: "kind", "conversion", "object", "oldObject" or "options".
 type UndecidedError struct {
 	Cause *manifest.Error
 	Need  string

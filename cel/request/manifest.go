@@ -37,7 +37,7 @@ func (d *Decoded) manifest(o Options) error {
 		Collection:  o.Collection,
 	}
 	if r.Operation == "" {
-		r.Operation = usualOperation(endpoint)
+		r.Operation = usualOperation(endpoint, o.Old != nil)
 	}
 	object := d.place(o, endpoint)
 	switch r.Operation {
@@ -49,6 +49,10 @@ func (d *Decoded) manifest(o Options) error {
 		if !connects(endpoint) {
 			return d.errorf(nil, "%s takes no CONNECT", endpointName(r.Resource, r.Subresource)).
 				WithHint("name one of the subresources exec, attach, portforward and proxy")
+		}
+		if o.Old != nil {
+			return d.errorf(nil, "%s takes CONNECT, which has no object before it", endpointName(r.Resource, r.Subresource)).
+				WithHint("leave out --old")
 		}
 		return d.connection(o, endpoint)
 	default:
@@ -71,11 +75,13 @@ func (d *Decoded) manifest(o Options) error {
 	return d.sentOptions(o)
 }
 
-// usualOperation is what an endpoint is there for.
-func usualOperation(r holdschema.Resource) admission.Operation {
+// usualOperation is what an endpoint is there for. Only an update has an object before it.
+func usualOperation(r holdschema.Resource, hasOld bool) admission.Operation {
 	switch {
 	case connects(r):
 		return admission.Connect
+	case hasOld:
+		return admission.Update
 	case r.Subresource != "" && r.Serves("update"):
 		return admission.Update
 	}
@@ -237,10 +243,11 @@ func (d *Decoded) before(o Options, endpoint holdschema.Resource) error {
 }
 
 // connection makes a CONNECT: the manifest is the options themselves, or the object to connect to
-// with the options in their own document.
+// with the options in their own document. The options are what policies judge, so that none are
+// made up where they are not given.
 func (d *Decoded) connection(o Options, endpoint holdschema.Resource) error {
 	r := &d.Request
-	content := map[string]any{}
+	var content map[string]any
 	switch {
 	case d.Document.GroupVersionKind() == endpoint.Kind:
 		if r.Name == "" {
@@ -256,6 +263,9 @@ func (d *Decoded) connection(o Options, endpoint holdschema.Resource) error {
 			return err
 		}
 		content = o.Options.Object
+	default:
+		return undecided("options", d.errorf(nil, "policies judge the %s of a CONNECT to %s, which are not given", endpoint.Kind.Kind, endpointName(r.Resource, r.Subresource)).
+			WithHint("give them with --options FILE; {} in it stands for none"))
 	}
 	r.Object = withKind(content, endpoint.Kind)
 	return nil

@@ -75,12 +75,12 @@ func (f *requestFlags) add(cmd *cobra.Command) {
 	flags.StringArrayVar(&f.asGroups, "as-group", nil, "`group` of the user (repeatable)")
 	flags.StringVar(&f.asUID, "as-uid", "", "`uid` of the user")
 	flags.StringArrayVar(&f.asExtra, "as-extra", nil, "extra of the user: `KEY=VALUE` (repeatable)")
-	flags.StringVar(&f.operation, "operation", "", "`operation`: CREATE, UPDATE, DELETE or CONNECT; what the endpoint is there for if absent")
+	flags.StringVar(&f.operation, "operation", "", "`operation`: CREATE, UPDATE, DELETE or CONNECT; if absent, CONNECT for exec and its like, UPDATE with --old, else CREATE")
 	flags.StringVar(&f.subresource, "subresource", "", "`subresource` that a manifest is sent to, such as status, scale or exec")
 	flags.StringVar(&f.resource, "resource", "", "`resource` of a manifest whose kind several have: plural[.group]")
 	flags.StringVarP(&f.namespace, "namespace", "n", "", "`namespace` of manifests without one (default \"default\")")
-	flags.StringVar(&f.old, "old", "", "object before an UPDATE: `FILE`")
-	flags.StringVar(&f.options, "options", "", "CreateOptions, UpdateOptions, DeleteOptions or, on CONNECT, PodExecOptions and its like: `FILE`")
+	flags.StringVar(&f.old, "old", "", "object before an UPDATE: `FILE`; makes the request an UPDATE")
+	flags.StringVar(&f.options, "options", "", "CreateOptions, UpdateOptions, DeleteOptions or, on CONNECT, PodExecOptions and its like, which are then needed: `FILE`")
 	flags.BoolVar(&f.dryRun, "dry-run", false, "the request is a dry run")
 	flags.BoolVar(&f.collection, "collection", false, "the DELETE is part of a delete of a collection")
 	_ = cmd.RegisterFlagCompletionFunc("operation", cobra.FixedCompletions([]string{"CREATE", "UPDATE", "DELETE", "CONNECT"}, cobra.ShellCompDirectiveNoFileComp))
@@ -95,6 +95,9 @@ func (f *requestFlags) decode(c harness.Cluster, stdin io.Reader) (request.Optio
 	operations := []admission.Operation{"", admission.Create, admission.Update, admission.Delete, admission.Connect}
 	if !slices.Contains(operations, o.Operation) {
 		return o, fmt.Errorf("--operation %s: expected CREATE, UPDATE, DELETE or CONNECT", f.operation)
+	}
+	if err := f.fits(o.Operation); err != nil {
+		return o, err
 	}
 	if f.as == "" && (len(f.asGroups) > 0 || f.asUID != "" || len(f.asExtra) > 0) {
 		return o, withHint(errors.New("--as-group, --as-uid and --as-extra need a user"), "name the user with --as")
@@ -112,6 +115,17 @@ func (f *requestFlags) decode(c harness.Cluster, stdin io.Reader) (request.Optio
 	}
 	o.Options, err = single("--options", f.options, stdin)
 	return o, err
+}
+
+// fits refuses flags that the operation has no use for.
+func (f *requestFlags) fits(operation admission.Operation) error {
+	switch {
+	case f.old != "" && operation != "" && operation != admission.Update:
+		return withHint(fmt.Errorf("--old is the object before an UPDATE, and --operation is %s", operation), "leave out one of them")
+	case f.collection && operation != admission.Delete:
+		return withHint(errors.New("--collection is for a DELETE"), "add --operation DELETE")
+	}
+	return nil
 }
 
 // given tells whether any flag says how manifests are sent.
@@ -198,12 +212,10 @@ func (a *asked) decode(doc manifest.Document, s source) {
 	d, err := request.Decode(doc, s.options)
 	var unknown *request.UndecidedError
 	if errors.As(err, &unknown) {
-		text, _ := explain(unknown.Cause)
-		a.gap = &harness.Gap{Need: unknown.Need, Detail: text}
+		a.gap, err = &harness.Gap{Need: unknown.Need, Detail: unknown.Cause.Msg}, nil
 		if unknown.Cause.Hint != "" {
 			a.gap.Detail += "; " + unknown.Cause.Hint
 		}
-		err = nil
 	}
 	a.request, a.completed, a.skipped, a.note, a.err = d.Request, d.Completed, d.Skipped, d.Note, err
 	a.cluster = withLabels(s.cluster, a.request.Namespace, s.labels)

@@ -175,7 +175,9 @@ func printGap(p *printer, g harness.Gap) {
 	if g.Binding != "" {
 		by = fmt.Sprintf("%s (binding %s)", g.Policy, g.Binding)
 	}
-	p.field("policy", by)
+	if by != "" {
+		p.field("policy", by)
+	}
 	p.field("unknown", g.Need)
 	p.field("because", g.Detail)
 	if supply := supplies[g.Need]; supply != "" {
