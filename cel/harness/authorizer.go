@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"k8s.io/apiserver/pkg/authentication/user"
 	"k8s.io/apiserver/pkg/authorization/authorizer"
 )
 
@@ -16,6 +17,9 @@ type stubAuthorizer struct {
 }
 
 func (s stubAuthorizer) Authorize(_ context.Context, a authorizer.Attributes) (authorizer.Decision, string, error) {
+	if slices.Contains(a.GetUser().GetGroups(), user.SystemPrivilegedGroup) {
+		return authorizer.DecisionAllow, "", nil
+	}
 	if s.allow == nil && s.run != nil && s.run.current != nil {
 		s.run.gap(Gap{Policy: s.run.current.policy.def.Name, Binding: s.run.current.binding.Name, Need: "authorizer",
 			Detail: fmt.Sprintf("the policy asks the authorizer whether %s; say what is allowed with an allow list, which may be empty", question(a))})

@@ -35,12 +35,16 @@ type compiled struct {
 	problems []Problem
 }
 
-// Problem is an expression that does not compile.
+// Problem is something in a policy or binding that the API server does not take: an expression that
+// does not compile, or a field that API validation refuses.
 type Problem struct {
 	Policy string
-	Field  string // as in Expression.Field
-	Name   string
-	Text   string
+	// Binding is set where the problem is in a binding of the policy.
+	Binding string
+	// Field is the path below spec, for expressions as in Expression.Field.
+	Field string
+	Name  string
+	Text  string
 	// Create: the API server refuses to create the policy, but evaluates it if it is already
 	// stored (it knows more functions when it evaluates than it lets new policies use).
 	// Otherwise evaluation fails as well.
@@ -49,6 +53,9 @@ type Problem struct {
 }
 
 func (p Problem) Error() string {
+	if p.Binding != "" {
+		return fmt.Sprintf("binding %q of policy %q: %s: %v", p.Binding, p.Policy, p.Field, p.Err)
+	}
 	return fmt.Sprintf("policy %q: %s: %v", p.Policy, p.Field, p.Err)
 }
 
@@ -146,11 +153,13 @@ func (s *Set) Only(name string) *Set {
 }
 
 // Problems compiles every expression in the server's two environments, the one it accepts new
-// policies with and the one it evaluates with, and returns what does not compile, in the order of
-// the policies and their fields.
+// policies with and the one it evaluates with, checks fields that decide what a policy does, and
+// returns what the server does not take, policy by policy: fields first, then expressions, then
+// bindings.
 func (s *Set) Problems() []Problem {
 	var all []Problem
 	for _, p := range s.policies {
+		all = append(all, invalid(p.def.Name, "", validPolicy(p.def))...)
 		evaluated := p.compiled().problems
 		all = append(all, evaluated...)
 		for _, created := range compileWith(p.def, environment.NewExpressions).problems {
@@ -159,6 +168,9 @@ func (s *Set) Problems() []Problem {
 				created.Create = true
 				all = append(all, created)
 			}
+		}
+		for _, b := range p.bindings {
+			all = append(all, invalid(p.def.Name, b.Name, validBinding(b))...)
 		}
 	}
 	return all

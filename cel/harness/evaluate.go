@@ -44,7 +44,7 @@ func (s *Set) Evaluate(ctx context.Context, p *Prepared, o Options) Verdict {
 	err := validating.NewDispatcher(stubAuthorizer{p.allow, r}, m).Dispatch(ctx, attrs, p, s.hooks(p))
 
 	v := Verdict{Warnings: warnings.texts, AuditAnnotations: attrs.annotations, Undecided: sortedGaps(r.gaps)}
-	v.Denials = m.denials(attrs)
+	v.Denials, v.Ignored = m.denials(attrs)
 	v.decide(err)
 	if o.Trace {
 		v.Trace = s.trace(m)
@@ -89,33 +89,40 @@ func (s *Set) hooks(p *Prepared) []validating.PolicyHook {
 }
 
 // denials turns all decisions of an evaluation into denials, in the order in which the dispatcher
-// would report them.
-func (m *matcher) denials(attrs admission.Attributes) []Denial {
-	var all []Denial
+// would report them, and those into ignored that failurePolicy Ignore let pass.
+func (m *matcher) denials(attrs admission.Attributes) (denied, ignored []Denial) {
 	for _, c := range m.outcome() {
-		if c.gap {
+		ignores := *c.policy.def.Spec.FailurePolicy == admissionv1.Ignore
+		switch {
+		case c.gap:
 			continue
-		}
-		if c.configuration != nil {
-			if *c.policy.def.Spec.FailurePolicy != admissionv1.Ignore {
-				all = append(all, c.configurationDenial(attrs))
-			}
+		case c.configuration != nil && ignores:
+			ignored = append(ignored, c.configurationDenial(attrs))
 			continue
+		case c.configuration != nil:
+			denied = append(denied, c.configurationDenial(attrs))
+			continue
+		case c.match != nil && c.match.Error == nil && !c.match.Matches && c.match.FailedConditionName == "":
+			ignored = append(ignored, c.denial(attrs, "matchConditions", -1,
+				validating.PolicyDecision{Evaluation: validating.EvalError, Message: "a match condition failed to evaluate"}))
 		}
 		for i, d := range c.result.Decisions {
-			if d.Action == validating.ActionDeny && slices.Contains(c.binding.Spec.ValidationActions, admissionv1.Deny) {
-				name, index := c.where(i)
-				all = append(all, c.denial(attrs, name, index, d))
+			name, index := c.where(i)
+			switch {
+			case d.Action == validating.ActionAdmit && d.Evaluation == validating.EvalError:
+				ignored = append(ignored, c.denial(attrs, name, index, d))
+			case d.Action == validating.ActionDeny && slices.Contains(c.binding.Spec.ValidationActions, admissionv1.Deny):
+				denied = append(denied, c.denial(attrs, name, index, d))
 			}
 		}
 		for i, a := range c.result.AuditAnnotations {
 			if a.Action == validating.AuditAnnotationActionError {
-				all = append(all, c.denial(attrs, indexed("auditAnnotations", i), -1,
+				denied = append(denied, c.denial(attrs, indexed("auditAnnotations", i), -1,
 					validating.PolicyDecision{Evaluation: validating.EvalError, Message: a.Error}))
 			}
 		}
 	}
-	return all
+	return denied, ignored
 }
 
 // outcome lists what became of each binding that matched: its calls, or the configuration error

@@ -16,7 +16,7 @@ func (s *Set) trace(m *matcher) []PolicyTrace {
 		}
 	}
 	for _, c := range m.outcome() {
-		t := PolicyTrace{Policy: c.policy.def.Name, Expressions: c.expressions}
+		t := PolicyTrace{Policy: c.policy.def.Name, Param: c.param, Expressions: c.expressions}
 		if c.binding != nil {
 			t.Binding = c.binding.Name
 		}

@@ -29,13 +29,28 @@ type Verdict struct {
 	Message string
 	// Denials is every denial, sorted by policy, binding, param and validation.
 	Denials []Denial
+	// Ignored is what failed to evaluate and was let pass because failurePolicy is Ignore, in the
+	// order of Denials.
+	Ignored []Denial
 	// Undecided says what is missing, sorted; empty unless a policy could not be judged.
 	Undecided []Gap
 	// Warnings and AuditAnnotations are what the server would return and log.
 	Warnings         []string
 	AuditAnnotations map[string]string
-	// Trace has one entry a policy and binding, in Denials' order. Nil unless asked for.
+	// Trace has one entry a policy, binding and param, in Denials' order. Nil unless asked for.
 	Trace []PolicyTrace
+}
+
+// Possible returns the denials that a server may name. Among policies, bindings and params its
+// choice is random; of one of these it always names the first that denies.
+func (v Verdict) Possible() []Denial {
+	var all []Denial
+	for i, d := range v.Denials {
+		if i == 0 || d.Policy != v.Denials[i-1].Policy || d.Binding != v.Denials[i-1].Binding || d.Param != v.Denials[i-1].Param {
+			all = append(all, d)
+		}
+	}
+	return all
 }
 
 // Denial is one reason for a refusal.
@@ -71,6 +86,7 @@ type Gap struct {
 type PolicyTrace struct {
 	Policy  string
 	Binding string
+	Param   string // as in Denial
 	// Applied: the match constraints of policy and binding hold and no match condition is false;
 	// one that fails to evaluate refuses under failurePolicy Fail. Otherwise Skipped says why not.
 	Applied bool
