@@ -44,7 +44,7 @@ func (r Refusal) String() string { return fmt.Sprintf("%d %s: %s", r.Code, r.Rea
 // ofVerdict is the harness's answer.
 func ofVerdict(v harness.Verdict, mask masker) Answer {
 	a := Answer{Decision: v.Decision, Annotations: map[string]string{}}
-	for _, d := range v.Denials {
+	for _, d := range v.Possible() {
 		a.Refusals = append(a.Refusals, Refusal{d.Code, d.Reason, mask.text(d.Text)})
 	}
 	if v.Decision == harness.Denied && len(v.Denials) == 0 {
