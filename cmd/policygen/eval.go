@@ -91,7 +91,7 @@ func (o *evalOptions) run(cmd *cobra.Command, args []string) error {
 		src.word = o.request.as
 	}
 	e := evaluation{ctx: cmd.Context(), subjects: subjects, trace: o.verbose || o.format == asJSON}
-	out := o.results(newPrinter(cmd.OutOrStdout()))
+	out := o.results(newPrinter(cmd.OutOrStdout()), e)
 	return o.answer(out, e, inOrder(src.requests(), e.judge), stderr)
 }
 
@@ -180,7 +180,7 @@ func (r *remarks) end() {
 type evaluation struct {
 	ctx      context.Context
 	subjects []subject
-	trace    bool // print the trace of all
+	trace    bool // of all requests, which costs time
 }
 
 // judged is a request with a verdict of each subject.
@@ -217,10 +217,10 @@ func (e evaluation) judge(a asked) judged {
 			if prepared, j.err = prepare(&v.request, a, s); j.err != nil {
 				return j
 			}
-			v.verdict = e.verdict(s, prepared, a.first)
+			v.verdict = e.verdict(s, prepared)
 		default:
 			v.request = j.verdicts[0].request
-			v.verdict = e.verdict(s, prepared, a.first)
+			v.verdict = e.verdict(s, prepared)
 		}
 		j.verdicts = append(j.verdicts, v)
 	}
@@ -250,10 +250,14 @@ func prepare(r *harness.Request, a asked, s subject) (*harness.Prepared, error) 
 	return p, nil
 }
 
-// verdict is traced if the trace is printed: for all, or to name the sub-expressions that decided
-// the first request, which may be the only one.
-func (e evaluation) verdict(s subject, p *harness.Prepared, first bool) harness.Verdict {
-	return s.set.Evaluate(e.ctx, p, harness.Options{Trace: e.trace || first})
+func (e evaluation) verdict(s subject, p *harness.Prepared) harness.Verdict {
+	return s.set.Evaluate(e.ctx, p, harness.Options{Trace: e.trace})
+}
+
+// traced is a judgement again, with the trace that names the sub-expressions that decided.
+func (e evaluation) traced(j judged) judged {
+	e.trace = true
+	return e.judge(j.asked)
 }
 
 // tally counts verdicts.

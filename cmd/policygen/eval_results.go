@@ -15,14 +15,14 @@ type evalResults interface {
 	end(tally) error
 }
 
-func (o *evalOptions) results(p *printer) evalResults {
+func (o *evalOptions) results(p *printer, e evaluation) evalResults {
 	switch {
 	case o.format == asJSON:
 		return &evalJSON{newJSONArray(p)}
 	case o.verbose:
 		return &evalBlocks{p: p}
 	}
-	return &evalText{p: p}
+	return &evalText{p: p, traced: e.traced}
 }
 
 type evalJSON struct{ *jsonArray }
@@ -86,6 +86,7 @@ func title(j judged, v subjectVerdict) string {
 // evalText prints the verdicts of one request in full, of several as a table.
 type evalText struct {
 	p      *printer
+	traced func(judged) judged
 	single *judged // the first request, while there is no second
 	many   bool    // there was a second
 	rows   table   // not printed yet
@@ -155,11 +156,12 @@ func reasonLine(v harness.Verdict) string {
 
 func (e *evalText) end(t tally) error {
 	if e.single != nil {
-		for i, v := range e.single.verdicts {
+		j := e.traced(*e.single)
+		for i, v := range j.verdicts {
 			if i > 0 {
 				e.p.printf("\n")
 			}
-			printVerdict(e.p, heading(*e.single, v), title(*e.single, v), v.verdict)
+			printVerdict(e.p, heading(j, v), title(j, v), v.verdict)
 			if v.verdict.Decision == harness.Allowed && !applied(v.verdict) {
 				e.p.printf("\n  no policy applies to it; -v says why\n")
 			}

@@ -36,8 +36,6 @@ type asked struct {
 	subject *subject
 	// word is the identity of a profile that sends the request, as --as names it.
 	word string
-	// first of all requests.
-	first bool
 	// gap is why the request itself is not known well enough to be judged.
 	gap *harness.Gap
 	// skipped, unless empty, says why an audit event is no request that admission sees.
@@ -182,14 +180,9 @@ type source struct {
 // requests yields the requests of files, folders and stdin in their order. It holds one at a time.
 func (s source) requests() iter.Seq[asked] {
 	return func(yield func(asked) bool) {
-		first := true
-		next := func(a asked) bool {
-			a.first, first = first, false
-			return yield(a)
-		}
 		for _, path := range s.paths {
 			if isFixture(path) {
-				if !s.fixture(path, next) {
+				if !s.fixture(path, yield) {
 					return
 				}
 				continue
@@ -199,7 +192,7 @@ func (s source) requests() iter.Seq[asked] {
 				if err == nil {
 					a.decode(doc, s)
 				}
-				if !next(a) {
+				if !yield(a) {
 					return
 				}
 			}
