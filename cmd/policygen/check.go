@@ -23,7 +23,8 @@ for each policy and tier the cases, what they cover, and how much of its cost li
 expression used.
 
 With -f it checks other policies, by the cases that are named or lie beside them. Cases that are
-missing are then reported, but are no findings.
+missing are then reported, but are no findings. If there is no case at all, the summary says so:
+the policies were compiled, and nothing else about them is known.
 
 Exit status: 0 if all holds, 1 if there are findings, 2 if a file cannot be read.`
 
@@ -282,7 +283,11 @@ func (c *checkRun) print(p *printer) {
 	}
 	t.print(p, "")
 	cases, failed := c.counts()
-	p.printf("\n%s, %s, %d failed, %s\n", count(c.policies(), "policy"), count(cases, "case"), failed, count(len(c.findings), "finding"))
+	ran := fmt.Sprintf("%s, %d failed", count(cases, "case"), failed)
+	if cases == 0 {
+		ran = "no case was run"
+	}
+	p.printf("\n%s, %s, %s\n", count(c.policies(), "policy"), ran, count(len(c.findings), "finding"))
 }
 
 // found tells whether there is a finding about a row.

@@ -18,7 +18,7 @@ func newNew() *cobra.Command {
 		Short: "Start a policy: its source and its fixture",
 		Long: `New writes the two files that a policy costs, policies/NAME.go and policies/testdata/NAME.yaml,
 in the project whose root is the current folder. They compile, and their cases pass. It does not
-overwrite a file.`,
+overwrite a file. Policygen holds the rule set that it was built with: make run builds it again.`,
 		Example: "  policygen new breakglass-secrets",
 		Args:    arguments(1, 1, "give the name of the policy, such as breakglass-secrets"),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -36,7 +36,7 @@ overwrite a file.`,
 			if err := createFiles(p, files); err != nil {
 				return err
 			}
-			p.printf("next: write the demands and their cases, then run policygen check\n")
+			p.printf("next: write the demands and their cases, then run make run, which builds policygen with them and checks\n")
 			return p.flush()
 		},
 	}

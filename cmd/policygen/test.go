@@ -23,7 +23,8 @@ that lie beside the policies. A FIXTURE is a file or a folder with
   a kyverno-test.yaml      as far as it is about ValidatingAdmissionPolicies.
 The last two bring their own policies, so that they need no -f.
 
-Exit status: 0 if all cases get what they expect, 1 if one does not, 2 if a file cannot be read.`
+Exit status: 0 if all cases get what they expect, 1 if one does not, 2 if a file cannot be read,
+a case is about a policy that does not exist, or the server would refuse to create a policy.`
 
 const testExample = `  policygen test
   policygen test --profile flight policies/testdata/breakglass-rolebinding.yaml
@@ -50,18 +51,18 @@ func newTest() *cobra.Command {
 			if err := t.run(args, subjects); err != nil {
 				return err
 			}
+			problems := problemsOf(subjects)
+			warnProblems(stderr, problems)
 			for _, err := range t.errs {
 				report(stderr, err)
 			}
 			if err := t.print(newPrinter(cmd.OutOrStdout()), f); err != nil {
 				return err
 			}
-			problems := problemsOf(subjects)
-			warnProblems(stderr, problems)
-			if err := t.status(); err != nil || len(problems) == 0 {
-				return err
+			if len(problems) > 0 {
+				return exitUnable
 			}
-			return exitFound
+			return t.status()
 		},
 	}
 	t.flags.add(cmd)

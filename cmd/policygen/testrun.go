@@ -205,6 +205,9 @@ func (t *testRun) file(path string, subjects []subject) fileOutcome {
 		o.err = err
 		return o
 	}
+	if o.err = known(file, subjects); o.err != nil {
+		return o
+	}
 	for _, s := range subjects {
 		results, err := t.cases(file, s)
 		if err != nil {
@@ -213,6 +216,20 @@ func (t *testRun) file(path string, subjects []subject) fileOutcome {
 		o.results = append(o.results, results)
 	}
 	return o
+}
+
+// known checks that the policy of a fixture exists.
+func known(file *fixture.File, subjects []subject) error {
+	names := policies.Names()
+	hint := "expected one of %s; policygen holds the rule set that it was built with: after a change of it run make run, which builds it again"
+	if subjects[0].profile == nil {
+		names = subjects[0].set.Policies()
+		hint = "expected one of %s; give the file of the policy with -f"
+	}
+	if slices.Contains(names, file.Policy) {
+		return nil
+	}
+	return withHint(fmt.Errorf("%s:%d: policy: there is no policy %q", file.Path, file.PolicyLine, file.Policy), hint, strings.Join(names, ", "))
 }
 
 // cases judges the cases of one file that are meant for a subject.
