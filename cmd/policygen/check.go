@@ -18,7 +18,7 @@ import (
 )
 
 const checkLong = `Check is the gate for a change of policies. It renders the rule set, compiles every expression as
-the API server does when it creates a policy and when it evaluates one, runs all cases, and reports
+the API server does when it creates a policy and when it evaluates one, validates fields, runs all cases, and reports
 for each policy and tier the cases, what they cover, and how much of its cost limit the dearest
 expression used.
 
@@ -82,7 +82,7 @@ type checkRun struct {
 
 // finding is something that has to be mended.
 type finding struct {
-	Kind    string `json:"kind"` // definition, expression, case or coverage
+	Kind    string `json:"kind"` // definition, field, expression, case or coverage
 	Policy  string `json:"policy"`
 	Profile string `json:"profile"`
 	File    string `json:"file"`
@@ -168,8 +168,14 @@ func (c *checkRun) find() {
 		}
 		seen[s.subject.set] = true
 		for _, p := range s.subject.problems() {
-			c.findings = append(c.findings, finding{Kind: "expression", Policy: p.Policy, Profile: s.subject.name(), File: p.file, Line: p.line,
-				Message: p.Field + " " + problemText(p)})
+			f := finding{Kind: "field", Policy: p.Policy, Profile: s.subject.name(), File: p.file, Line: p.line, Message: p.Field + ": " + problemText(p)}
+			if p.expression() {
+				f.Kind, f.Message = "expression", p.Field+" "+problemText(p)
+			}
+			if p.Binding != "" {
+				f.Message = fmt.Sprintf("binding %q: %s", p.Binding, f.Message)
+			}
+			c.findings = append(c.findings, f)
 		}
 	}
 	for s, r := range c.results() {

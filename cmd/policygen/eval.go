@@ -28,11 +28,12 @@ The policies are those of -f, or else the rule set as each profile renders it. O
 files of -f serve as what the cluster holds: CustomResourceDefinitions, Namespaces, and params.
 
 A request is UNDECIDED if its answer depends on something that was not given. It is then said what
-to give. A policy that the server would refuse to create, because an expression does not compile,
-is reported on stderr; the verdicts are then those of a policy that is already stored.
+to give. A policy or binding that the server would refuse to create, because an expression does not
+compile or a field has no valid value, is reported on stderr; the verdicts are then as if it were
+stored already.
 
 Exit status: 0 if all requests are allowed, 1 if one is denied, 2 if one is undecided or cannot be
-read, or if the server would refuse to create a policy.`
+read, or if the server would refuse to create a policy or binding.`
 
 const evalExample = `  policygen eval -f policy.yaml pod.yaml
   policygen eval -f policies/ --as jane --as-group dev --operation DELETE pod.yaml

@@ -148,6 +148,12 @@ func reasonLine(v harness.Verdict) string {
 			more = fmt.Sprintf(" (and %d more)", len(v.Undecided)-1)
 		}
 		return oneLine(fmt.Sprintf("%s needs %s: %s", g.Policy, g.Need, g.Detail)) + more
+	case len(v.Ignored) > 0:
+		d := v.Ignored[0]
+		if len(v.Ignored) > 1 {
+			more = fmt.Sprintf(" (and %d more)", len(v.Ignored)-1)
+		}
+		return oneLine(fmt.Sprintf("ignored %s %s: %s", d.Policy, d.Validation, d.Message)) + more
 	case len(v.Warnings) > 0:
 		return oneLine("warning: " + v.Warnings[0])
 	}
@@ -162,7 +168,7 @@ func (e *evalText) end(t tally) error {
 				e.p.printf("\n")
 			}
 			printVerdict(e.p, heading(j, v), title(j, v), v.verdict)
-			if v.verdict.Decision == harness.Allowed && !applied(v.verdict) {
+			if v.verdict.Decision == harness.Allowed && !applied(v.verdict) && len(v.verdict.Ignored) == 0 {
 				e.p.printf("\n  no policy applies to it; -v says why\n")
 			}
 		}

@@ -123,7 +123,7 @@ func remark(p *printer, b *manifest.Bundle) {
 	_ = p.flush()
 }
 
-// problem is an expression that does not compile, with its place in the files.
+// problem is what the server does not take, with its place in the files.
 type problem struct {
 	harness.Problem
 	file string
@@ -137,18 +137,26 @@ func (p problem) place() string {
 	return fmt.Sprintf("%s:%d", p.file, p.line)
 }
 
-// problems finds the expressions of a subject that do not compile.
+// subject names the object with the problem.
+func (p problem) subject() string {
+	if p.Binding != "" {
+		return fmt.Sprintf("binding %q of policy %q", p.Binding, p.Policy)
+	}
+	return fmt.Sprintf("policy %q", p.Policy)
+}
+
+// expression tells whether an expression does not compile; otherwise a field has a value that the
+// server refuses.
+func (p problem) expression() bool { return p.Text != "" }
+
+// problems finds what the server does not take of a subject.
 func (s subject) problems() []problem {
 	var all []problem
 	for _, p := range s.set.Problems() {
 		located := problem{Problem: p}
 		if s.bundle != nil {
-			for _, def := range s.bundle.Policies {
-				if def.Name == p.Policy {
-					doc := s.bundle.Source(def)
-					located.file, located.line = doc.File, doc.LineOf(expressionPath(p.Field)...)
-				}
-			}
+			doc := s.document(p)
+			located.file, located.line = doc.File, doc.LineOf(located.path()...)
 		}
 		all = append(all, located)
 	}
@@ -156,15 +164,30 @@ func (s subject) problems() []problem {
 	return all
 }
 
-// expressionPath is where a policy holds the expression that the harness calls "validations[0]"
-// or "validations[0].messageExpression".
-func expressionPath(field string) []string {
-	list, rest, _ := strings.Cut(field, "[")
-	index, key, _ := strings.Cut(rest, "]")
-	if key = strings.TrimPrefix(key, "."); key == "" {
-		key = "expression"
+// document is where the object with a problem was read from.
+func (s subject) document(p harness.Problem) manifest.Document {
+	if p.Binding != "" {
+		for _, b := range s.bundle.Bindings {
+			if b.Name == p.Binding {
+				return s.bundle.Source(b)
+			}
+		}
 	}
-	return []string{"spec", list, index, key}
+	for _, def := range s.bundle.Policies {
+		if def.Name == p.Policy {
+			return s.bundle.Source(def)
+		}
+	}
+	return manifest.Document{}
+}
+
+// path of the field. The harness calls an expression by the element that it stands in.
+func (p problem) path() []string {
+	path := append([]string{"spec"}, strings.FieldsFunc(p.Field, func(r rune) bool { return strings.ContainsRune(".[]", r) })...)
+	if p.expression() && strings.HasSuffix(p.Field, "]") {
+		path = append(path, "expression")
+	}
+	return path
 }
 
 // warnProblems prints problems in full, for stderr.
@@ -174,16 +197,19 @@ func warnProblems(p *printer, problems []problem) {
 		if at != "" {
 			at += ": "
 		}
-		p.printf("%s %s\n", p.paint(red, "policygen:"), clean(fmt.Sprintf("%spolicy %q: %s: %s", at, problem.Policy, problem.Field, problemText(problem))))
+		p.printf("%s %s\n", p.paint(red, "policygen:"), clean(fmt.Sprintf("%s%s: %s: %s", at, problem.subject(), problem.Field, problemText(problem))))
 	}
 	if len(problems) > 0 {
-		p.printf("%s the API server refuses to create such a policy; the verdicts are those of a policy that is already stored\n", p.paint(faint, "hint:"))
+		p.printf("%s the API server refuses to create this; the verdicts are as if it were stored already\n", p.paint(faint, "hint:"))
 	}
 	_ = p.flush()
 }
 
 func problemText(p problem) string {
 	err := indentRest(strings.TrimSpace(p.Err.Error()))
+	if !p.expression() {
+		return err
+	}
 	if p.Create {
 		return "works in a stored policy, but cannot be created: " + err
 	}

@@ -18,6 +18,7 @@ type verdictJSON struct {
 	Reason           string            `json:"reason"`
 	Message          string            `json:"message"`
 	Denials          []denialJSON      `json:"denials"`
+	Ignored          []denialJSON      `json:"ignored"` // errors that failurePolicy Ignore let pass
 	Undecided        []gapJSON         `json:"undecided"`
 	Warnings         []string          `json:"warnings"`
 	AuditAnnotations map[string]string `json:"auditAnnotations"`
@@ -61,6 +62,7 @@ type gapJSON struct {
 type traceJSON struct {
 	Policy      string           `json:"policy"`
 	Binding     string           `json:"binding"`
+	Param       string           `json:"param,omitempty"`
 	Applied     bool             `json:"applied"`
 	Skipped     *skipJSON        `json:"skipped"`
 	Expressions []expressionJSON `json:"expressions"`
@@ -108,14 +110,10 @@ func toVerdictJSON(v harness.Verdict) verdictJSON {
 	j := verdictJSON{
 		Decision: decisionName(v.Decision), Allowed: v.Decision == harness.Allowed,
 		Code: v.Code, Reason: string(v.Reason), Message: v.Message,
-		Denials: []denialJSON{}, Undecided: []gapJSON{}, Trace: []traceJSON{},
+		Denials: toDenialsJSON(v.Denials), Ignored: toDenialsJSON(v.Ignored), Undecided: []gapJSON{}, Trace: []traceJSON{},
 		Warnings: append([]string{}, v.Warnings...), AuditAnnotations: map[string]string{},
 	}
 	maps.Copy(j.AuditAnnotations, v.AuditAnnotations)
-	for _, d := range v.Denials {
-		j.Denials = append(j.Denials, denialJSON{Policy: d.Policy, Binding: d.Binding, Param: d.Param, Validation: d.Validation,
-			Index: d.Index, Code: d.Code, Reason: string(d.Reason), Message: d.Message, Error: d.Error})
-	}
 	for _, g := range v.Undecided {
 		j.Undecided = append(j.Undecided, gapJSON(g))
 	}
@@ -125,8 +123,17 @@ func toVerdictJSON(v harness.Verdict) verdictJSON {
 	return j
 }
 
+func toDenialsJSON(denials []harness.Denial) []denialJSON {
+	list := []denialJSON{}
+	for _, d := range denials {
+		list = append(list, denialJSON{Policy: d.Policy, Binding: d.Binding, Param: d.Param, Validation: d.Validation,
+			Index: d.Index, Code: d.Code, Reason: string(d.Reason), Message: d.Message, Error: d.Error})
+	}
+	return list
+}
+
 func toTraceJSON(t harness.PolicyTrace) traceJSON {
-	j := traceJSON{Policy: t.Policy, Binding: t.Binding, Applied: t.Applied, Expressions: []expressionJSON{}}
+	j := traceJSON{Policy: t.Policy, Binding: t.Binding, Param: t.Param, Applied: t.Applied, Expressions: []expressionJSON{}}
 	if t.Skipped != nil {
 		skip := skipJSON(*t.Skipped)
 		j.Skipped = &skip

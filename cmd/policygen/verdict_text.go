@@ -77,9 +77,15 @@ func printVerdict(p *printer, subject, title string, v harness.Verdict) {
 	}
 	if v.Message != "" && v.Decision == harness.Denied {
 		p.printf("\n  %s %d %s\n    %s\n", p.paint(faint, "the server answers"), v.Code, v.Reason, strings.ReplaceAll(clean(v.Message), "\n", "\n    "))
-		if len(v.Denials) > 1 {
-			p.printf("    %s\n", p.paint(faint, "(or with another of these: it names one of several at random)"))
+		if len(v.Possible()) > 1 {
+			p.printf("    %s\n", p.paint(faint, "(or with the first denial of another policy, binding or param: it names one of several at random)"))
 		}
+	}
+	for i, d := range v.Ignored {
+		if i == 0 {
+			p.printf("\n")
+		}
+		p.field("ignored", ignoredText(d, expressionOf(v, d)))
 	}
 	printReturned(p, v)
 }
@@ -107,6 +113,15 @@ func printDenial(p *printer, d harness.Denial, e *harness.Expression) {
 	}
 }
 
+// ignoredText is an error that failurePolicy Ignore let pass.
+func ignoredText(d harness.Denial, e *harness.Expression) string {
+	message := d.Message
+	if d.Index < 0 && e != nil {
+		message = e.Error // of a match condition that failed the server tells no more than that
+	}
+	return oneLine(fmt.Sprintf("%s of %s: %s", denialPlace(d, e), d.Policy, message))
+}
+
 // denialPlace names what failed: the validation by its name, or the match condition.
 func denialPlace(d harness.Denial, e *harness.Expression) string {
 	if d.Index < 0 && e != nil && e.Name != "" {
@@ -121,7 +136,7 @@ func denialPlace(d harness.Denial, e *harness.Expression) string {
 // expressionOf finds in the trace the expression that a denial comes from, nil if it is not told.
 func expressionOf(v harness.Verdict, d harness.Denial) *harness.Expression {
 	for _, t := range v.Trace {
-		if t.Policy != d.Policy || t.Binding != d.Binding {
+		if t.Policy != d.Policy || t.Binding != d.Binding || t.Param != d.Param {
 			continue
 		}
 		for i := len(t.Expressions) - 1; i >= 0; i-- {
@@ -213,6 +228,9 @@ func printTrace(p *printer, trace []harness.PolicyTrace) {
 		name := t.Policy
 		if t.Binding != "" {
 			name += " / " + t.Binding
+		}
+		if t.Param != "" {
+			name += " / " + t.Param
 		}
 		p.printf("\n  %s: ", p.paint(bold, clean(name)))
 		switch {
