@@ -4,6 +4,7 @@ import (
 	"maps"
 	"net/http"
 	"net/url"
+	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -248,8 +249,16 @@ func (e *event) noObject() error {
 	if e.Verb == "patch" && e.Level == auditv1.LevelRequestResponse {
 		return undecided("object", e.errorf([]string{"verb"}, "the patch failed: its event does not hold the patched object"))
 	}
-	return undecided("object", e.errorf([]string{"level"}, "an event of level %s does not hold the object of a %s of %s", e.Level, e.Verb, ref).
+	return undecided("object", e.errorf([]string{"level"}, "an event of level %s does not hold the object of %s of %s", e.Level, withArticle(e.Verb), ref).
 		WithHint("the audit policy needs level %s for %s", need, ref))
+}
+
+// withArticle is "an update", "a patch".
+func withArticle(verb string) string {
+	if strings.HasPrefix(verb, "u") {
+		return "an " + verb
+	}
+	return "a " + verb
 }
 
 // options makes the request's options from the query, as the handlers do
@@ -272,7 +281,7 @@ func (e *event) options(kind string) error {
 		e.Request.Options, err = jsonForm(into)
 	}
 	if err != nil {
-		return e.errorf([]string{"requestURI"}, "expected the query of a %s: %w", e.Verb, err)
+		return e.errorf([]string{"requestURI"}, "expected the query of %s: %w", withArticle(e.Verb), err)
 	}
 	e.Request.Options = withKind(e.Request.Options, metav1.SchemeGroupVersion.WithKind(kind))
 	if e.Request.DryRun && e.Request.Options["dryRun"] == nil {

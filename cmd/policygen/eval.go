@@ -84,8 +84,9 @@ func (o *evalOptions) run(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
+	requests := &beginning{Reader: stdin}
 	src := source{
-		paths: args, stdin: stdin, options: decode, sending: o.request.given(),
+		paths: args, stdin: requests, options: decode, sending: o.request.given(),
 		cluster: cluster, labels: o.cluster.namespaceLabels, subjects: subjects, now: time.Now(),
 	}
 	if subjects[0].profile != nil && slices.Contains(words, o.request.as) {
@@ -93,14 +94,14 @@ func (o *evalOptions) run(cmd *cobra.Command, args []string) error {
 	}
 	e := evaluation{ctx: cmd.Context(), subjects: subjects, trace: o.verbose || o.format == asJSON}
 	out := o.results(newPrinter(cmd.OutOrStdout()), e)
-	return o.answer(out, e, inOrder(src.requests(), e.judge), stderr)
+	return o.answer(out, e, inOrder(src.requests(), e.judge), requests, stderr)
 }
 
 // words stand for the identities of a profile.
 var words = []string{"writer", "reader", "portal", "pipeline", "operator"}
 
 // answer prints the judgements and returns what the exit status follows from.
-func (o *evalOptions) answer(out evalResults, e evaluation, all func(func(judged) bool), stderr io.Writer) error {
+func (o *evalOptions) answer(out evalResults, e evaluation, all func(func(judged) bool), stdin *beginning, stderr io.Writer) error {
 	notes, progress := newPrinter(stderr), newProgress(stderr)
 	remarks := remarks{p: notes, more: map[string]int{}}
 	refused := false
@@ -139,6 +140,9 @@ func (o *evalOptions) answer(out evalResults, e evaluation, all func(func(judged
 		return failed
 	}
 	switch {
+	case t.total()+t.broken+t.skipped == 0 && stdin.emptyList():
+		notes.printf("%s 0 requests: the list is empty\n", notes.paint(faint, "note:"))
+		return notes.flush()
 	case t.total()+t.broken == 0:
 		return withHint(errors.New("no request was found"), "give manifests, AdmissionReviews or audit events%s", t.skippedText())
 	case t.undecided > 0 || t.broken > 0 || refused:
@@ -237,16 +241,14 @@ func prepare(r *harness.Request, a asked, s subject) (*harness.Prepared, error) 
 		}
 		r.User = user
 	}
-	var p *harness.Prepared
-	var err error
 	if !a.completed {
-		err = harness.Complete(r, a.cluster, a.now)
+		if err := harness.Complete(r, a.cluster, a.now); err != nil {
+			return nil, a.refused(err)
+		}
 	}
-	if err == nil {
-		p, err = harness.Prepare(*r, a.cluster)
-	}
+	p, err := harness.Prepare(*r, a.cluster)
 	if err != nil {
-		return nil, withHint(fmt.Errorf("%s: %w", a.place(), err), "the API server would refuse such a request before any policy sees it")
+		return nil, a.refused(err)
 	}
 	return p, nil
 }
@@ -281,7 +283,10 @@ func (t tally) skippedText() string {
 	if t.skipped == 0 {
 		return ""
 	}
-	return fmt.Sprintf("; %s are reads or duplicates", count(t.skipped, "event"))
+	if t.skipped == 1 {
+		return "; 1 event is a read or a duplicate"
+	}
+	return fmt.Sprintf("; %d events are reads or duplicates", t.skipped)
 }
 
 func (t tally) String() string {

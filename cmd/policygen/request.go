@@ -25,6 +25,9 @@ import (
 type asked struct {
 	file string
 	line int
+	// doc holds the request; empty if that is a fixture's case. Old is the object before it.
+	doc manifest.Document
+	old *manifest.Document
 	// title is the name of a fixture's case.
 	title   string
 	request harness.Request
@@ -49,6 +52,22 @@ func (a asked) place() string {
 		return a.file
 	}
 	return fmt.Sprintf("%s:%d", a.file, a.line)
+}
+
+// refused says why a server would refuse the request before admission, naming the field at fault
+// if it can be found.
+func (a asked) refused(err error) error {
+	at := request.Misfit(a.doc)
+	if at == nil && a.old != nil {
+		at = request.Misfit(*a.old)
+	}
+	if at != nil {
+		text, _ := explain(at)
+		err = errors.New(text)
+	} else {
+		err = fmt.Errorf("%s: %w", a.place(), err)
+	}
+	return withHint(err, "the API server would refuse such a request before any policy sees it")
 }
 
 // requestFlags say how plain manifests are sent, which reviews and audit events say themselves.
@@ -201,7 +220,7 @@ func (s source) requests() iter.Seq[asked] {
 }
 
 func (a *asked) decode(doc manifest.Document, s source) {
-	a.file, a.line = doc.File, doc.Line
+	a.file, a.line, a.doc, a.old = doc.File, doc.Line, doc, s.options.Old
 	d, err := request.Decode(doc, s.options)
 	var unknown *request.UndecidedError
 	if errors.As(err, &unknown) {
