@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -21,6 +22,17 @@ import (
 // none is what --params and --allow take to say that a cluster holds nothing of that.
 const none = "none"
 
+// saysNone tells whether the values of a flag say none, which excludes other ones.
+func saysNone(flag string, values []string) (bool, error) {
+	if !slices.Contains(values, none) {
+		return false, nil
+	}
+	if len(values) > 1 {
+		return false, withHint(fmt.Errorf("%s none excludes every other %s", flag, flag), "leave out one of them")
+	}
+	return true, nil
+}
+
 // clusterFlags supply what a policy could see on a cluster.
 type clusterFlags struct {
 	crds            []string
@@ -32,8 +44,8 @@ type clusterFlags struct {
 func (f *clusterFlags) add(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringArrayVar(&f.crds, "crd", nil, "CustomResourceDefinitions: `FILE|DIR` (repeatable)")
-	flags.StringArrayVar(&f.params, "params", nil, "objects that bindings take as params: `FILE|DIR`, or none (repeatable)")
-	flags.StringArrayVar(&f.allow, "allow", nil, "what the authorizer allows: `'USER VERB RESOURCE'`, where RESOURCE is plural[.group][/subresource] [namespace[/name]], or none (repeatable)")
+	flags.StringArrayVar(&f.params, "params", nil, "objects that bindings take as params: `FILE|DIR` (repeatable), or none")
+	flags.StringArrayVar(&f.allow, "allow", nil, "what the authorizer allows: `'USER VERB RESOURCE'` (repeatable), or none. USER is a name, @GROUP or *; RESOURCE is plural[.group][/subresource] [NAMESPACE[/NAME]] or a /PATH, without a namespace or name for all of them; * is any")
 	flags.StringToStringVar(&f.namespaceLabels, "namespace-labels", nil, "labels of the namespace of the request: `KEY=VALUE,...`")
 }
 
@@ -113,8 +125,8 @@ func (f *clusterFlags) addParams(c *harness.Cluster, bundle *manifest.Bundle, st
 		return nil
 	}
 	c.Params = []*unstructured.Unstructured{}
-	if len(f.params) == 1 && f.params[0] == none {
-		return nil
+	if empty, err := saysNone("--params", f.params); empty || err != nil {
+		return err
 	}
 	given, err := manifest.Collect(manifest.Read(manifest.Source{Paths: f.params, Stdin: stdin}))
 	if err != nil {
@@ -132,8 +144,8 @@ func (f *clusterFlags) addAllowed(c *harness.Cluster) error {
 		return nil
 	}
 	c.Allow = []harness.Permission{}
-	if len(f.allow) == 1 && f.allow[0] == none {
-		return nil
+	if empty, err := saysNone("--allow", f.allow); empty || err != nil {
+		return err
 	}
 	for _, line := range f.allow {
 		p, err := fixture.ParsePermission(line)

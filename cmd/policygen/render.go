@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 
@@ -85,7 +86,7 @@ func writeManifests(p *printer, out string, all []policies.Manifests) error {
 	for _, m := range all {
 		folder := filepath.Join(out, m.Profile.Name)
 		if err := os.MkdirAll(folder, 0o777); err != nil {
-			return err
+			return withHint(fmt.Errorf("--out %s: the folder %s cannot be created: %s", out, folder, cause(err)), "name a folder that you may write to")
 		}
 		files, err := m.Files()
 		if err != nil {
@@ -108,6 +109,15 @@ func writeManifests(p *printer, out string, all []policies.Manifests) error {
 		}
 	}
 	return p.flush()
+}
+
+// cause is why a file or folder cannot be used, without its path.
+func cause(err error) string {
+	var path *fs.PathError
+	if errors.As(err, &path) {
+		err = path.Err
+	}
+	return err.Error()
 }
 
 // replaceFile writes a file as a whole: whoever reads it finds the old or the new one.
