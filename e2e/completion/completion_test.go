@@ -28,16 +28,7 @@ const (
 
 func TestCompletion(t *testing.T) {
 	ctx, begin := t.Context(), time.Now()
-	wanted, seed := objects, uint64(1)
-	if os.Getenv(soakEnv) == "1" {
-		wanted = soakObjects
-	}
-	if text := os.Getenv(seedEnv); text != "" {
-		var err error
-		if seed, err = strconv.ParseUint(text, 10, 64); err != nil {
-			t.Fatal(err)
-		}
-	}
+	wanted, seed := size(t)
 	author, err := completion.NewAuthor(seed)
 	if err != nil {
 		t.Fatal(err)
@@ -95,6 +86,21 @@ func TestCompletion(t *testing.T) {
 	if len(kinds) < leastKinds {
 		t.Errorf("only %d kinds, expected at least %d", len(kinds), leastKinds)
 	}
+}
+
+// size is how many objects are compared, and the seed that they come from.
+func size(t *testing.T) (wanted int, seed uint64) {
+	wanted, seed = objects, 1
+	if os.Getenv(soakEnv) == "1" {
+		wanted = soakObjects
+	}
+	if text := os.Getenv(seedEnv); text != "" {
+		var err error
+		if seed, err = strconv.ParseUint(text, 10, 64); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return wanted, seed
 }
 
 func sum(m map[string]int) int {

@@ -24,6 +24,8 @@ type Answer struct {
 	// Refusals are the possible answers of a denial: the server gives one at random, the harness
 	// knows all.
 	Refusals []Refusal
+	// Denials are the texts of all denials, which only the harness tells.
+	Denials []string
 	// Warnings and Annotations are those of policies, sorted.
 	Warnings    []string
 	Annotations map[string]string
@@ -49,6 +51,9 @@ func ofVerdict(v harness.Verdict, mask masker) Answer {
 	}
 	if v.Decision == harness.Denied && len(v.Denials) == 0 {
 		a.Refusals = []Refusal{{v.Code, v.Reason, mask.text(v.Message)}}
+	}
+	for _, d := range v.Denials {
+		a.Denials = append(a.Denials, mask.text(d.Text))
 	}
 	for _, w := range v.Warnings {
 		a.Warnings = append(a.Warnings, mask.text(w))

@@ -11,8 +11,8 @@ func TestAnswersAreEqualOnlyIfEveryPartIs(t *testing.T) {
 	verdict := harness.Verdict{
 		Decision: harness.Denied,
 		Denials: []harness.Denial{
-			{Code: 422, Reason: "Invalid", Text: "pods \"job-x7k2p\" is forbidden: first"},
-			{Code: 403, Reason: "Forbidden", Text: "second"},
+			{Policy: "a", Code: 422, Reason: "Invalid", Text: "pods \"job-x7k2p\" is forbidden: first"},
+			{Policy: "b", Code: 403, Reason: "Forbidden", Text: "second"},
 		},
 		Warnings:         []string{"w2", "w1"},
 		AuditAnnotations: map[string]string{"p/k": "v"},

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"time"
 
 	admissionapi "k8s.io/api/admission/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -75,7 +76,7 @@ func (j *Judge) Judge(ctx context.Context, c fixture.Case, set *harness.Set) (*R
 		return r, nil
 	}
 	written := c.Request
-	if err := harness.Complete(&written, c.Cluster, c.Now); err != nil {
+	if err := harness.Complete(&written, c.Cluster, time.Now()); err != nil {
 		r.fault("complete: %v", err)
 		return r, nil
 	}
@@ -142,8 +143,8 @@ func (r *Result) compare() {
 	for _, d := range r.Server.differences(r.Recorded) {
 		r.fault("the server's answer is not the harness's on the review: %s", d)
 	}
-	if a, b := r.Written.Refusals, r.Recorded.Refusals; !slices.Equal(a, b) {
-		r.fault("the harness refuses the fixture with %q and the review with %q", a, b)
+	if a, b := r.Written, r.Recorded; !slices.Equal(a.Refusals, b.Refusals) || !slices.Equal(a.Denials, b.Denials) {
+		r.fault("the harness refuses the fixture with %q and the review with %q", a.Denials, b.Denials)
 	}
 	for _, d := range r.Differences {
 		if d.Cause == "" {

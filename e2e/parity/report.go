@@ -101,30 +101,30 @@ func (p *Report) Counts() (passed, all int) {
 // Failed are the results that did not pass.
 func (p *Report) Failed() []*Result { return p.failed }
 
-// Print writes the tables.
+// Print writes the tables. An error of the writer is not told: it prints for people.
 func (p *Report) Print(w io.Writer) {
 	t := tabwriter.NewWriter(w, 0, 4, 2, ' ', 0)
-	fmt.Fprintln(t, "policy\tcases\tserver = harness on fixture\tserver = harness on review\trequest = review\tdiffers by known causes")
+	_, _ = fmt.Fprintln(t, "policy\tcases\tserver = harness on fixture\tserver = harness on review\trequest = review\tdiffers by known causes")
 	total := row{policy: "all"}
 	for _, x := range p.rows {
-		fmt.Fprintf(t, "%s\t%d\t%d\t%d\t%d\t%d\n", x.policy, x.cases, x.written, x.recorded, x.identical, x.differs)
+		_, _ = fmt.Fprintf(t, "%s\t%d\t%d\t%d\t%d\t%d\n", x.policy, x.cases, x.written, x.recorded, x.identical, x.differs)
 		total.cases += x.cases
 		total.written += x.written
 		total.recorded += x.recorded
 		total.identical += x.identical
 		total.differs += x.differs
 	}
-	fmt.Fprintf(t, "%s\t%d\t%d\t%d\t%d\t%d\n", total.policy, total.cases, total.written, total.recorded, total.identical, total.differs)
+	_, _ = fmt.Fprintf(t, "%s\t%d\t%d\t%d\t%d\t%d\n", total.policy, total.cases, total.written, total.recorded, total.identical, total.differs)
 	_ = t.Flush()
 
 	fmt.Fprintln(w)
 	p.causes.Print(w)
 	for _, line := range p.unsendable {
-		fmt.Fprintln(w, "not sendable:", line)
+		_, _ = fmt.Fprintln(w, "not sendable:", line)
 	}
 	if p.together[1] > 0 {
-		fmt.Fprintf(w, "under the tier's whole set: %d/%d\n", p.together[0], p.together[1])
+		_, _ = fmt.Fprintf(w, "under the tier's whole set: %d/%d\n", p.together[0], p.together[1])
 	}
 	passed, all := p.Counts()
-	fmt.Fprintf(w, "parity: %d/%d\n", passed, all)
+	_, _ = fmt.Fprintf(w, "parity: %d/%d\n", passed, all)
 }

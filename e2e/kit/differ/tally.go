@@ -51,14 +51,14 @@ func (t *Tally) Unexplained() int {
 	return 0
 }
 
-// Print writes the table.
+// Print writes the table. An error of the writer is not told: it prints for people.
 func (t *Tally) Print(w io.Writer) {
-	fmt.Fprintln(w, "differences between the completed request and the recorded one, by cause:")
+	_, _ = fmt.Fprintln(w, "differences between the completed request and the recorded one, by cause:")
 	tab := tabwriter.NewWriter(w, 0, 4, 2, ' ', 0)
-	fmt.Fprintln(tab, "cause\trequests\tplaces\twhere")
+	_, _ = fmt.Fprintln(tab, "cause\trequests\tplaces\twhere")
 	for _, name := range slices.Sorted(maps.Keys(t.causes)) {
 		c := t.causes[name]
-		fmt.Fprintf(tab, "%s\t%d\t%d\t%s\n", name, c.requests, c.places, c.where())
+		_, _ = fmt.Fprintf(tab, "%s\t%d\t%d\t%s\n", name, c.requests, c.places, c.where())
 	}
 	_ = tab.Flush()
 }

@@ -61,7 +61,7 @@ func Start() (*Issuer, error) {
 	}
 	i := &Issuer{URL: "https://" + listener.Addr().String(), CA: ca.PEM}
 	if _, err := i.Rotate(); err != nil {
-		listener.Close()
+		_ = listener.Close()
 		return nil, err
 	}
 	mux := http.NewServeMux()

@@ -32,7 +32,7 @@ func TestAServerAndAClientOfOneAuthorityTrustEachOther(t *testing.T) {
 	}
 	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		subject := r.TLS.PeerCertificates[0].Subject
-		fmt.Fprint(w, subject.CommonName, subject.Organization)
+		_, _ = fmt.Fprint(w, subject.CommonName, subject.Organization)
 	}))
 	server.TLS = &tls.Config{
 		Certificates: []tls.Certificate{issue(pki.Subject{Name: "server", Hosts: []string{"127.0.0.1"}})},

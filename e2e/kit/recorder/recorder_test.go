@@ -3,6 +3,7 @@ package recorder
 import (
 	"bytes"
 	"encoding/json"
+	"net/http"
 	"net/http/httptest"
 	"testing"
 
@@ -16,7 +17,7 @@ func ask(t *testing.T, r *Recorder, name string) bool {
 		t.Fatal(err)
 	}
 	w := httptest.NewRecorder()
-	r.ServeHTTP(w, httptest.NewRequest("POST", "/", bytes.NewReader(body)))
+	r.ServeHTTP(w, httptest.NewRequest(http.MethodPost, "/", bytes.NewReader(body)))
 	var answer admissionv1.AdmissionReview
 	if err := json.Unmarshal(w.Body.Bytes(), &answer); err != nil || answer.Response.UID != "u" {
 		t.Fatalf("%v in %s", err, w.Body)
@@ -45,7 +46,7 @@ func TestOnlyMatchingRequestsAreRecordedAndRefused(t *testing.T) {
 func TestABrokenReviewIsReported(t *testing.T) {
 	r := &Recorder{}
 	r.Record(func(*admissionv1.AdmissionRequest) bool { return true })
-	r.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest("POST", "/", bytes.NewReader([]byte("{}"))))
+	r.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest(http.MethodPost, "/", bytes.NewReader([]byte("{}"))))
 	if _, err := r.Stop(); err == nil {
 		t.Error("no error")
 	}
