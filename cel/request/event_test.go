@@ -112,6 +112,7 @@ func TestEventsBecomeRequests(t *testing.T) {
 func TestEventsThatHoldTooLittleSayWhatIsMissing(t *testing.T) {
 	for _, c := range []struct{ name, fields, old, want string }{
 		{"a create at level Metadata", `{"level": "Metadata", "requestObject": null, "responseObject": null}`, "", "object: in.yaml:1: level: an event of level Metadata does not hold the object of a create of pods (the audit policy needs level Request or RequestResponse for pods)"},
+		{"an update at level Metadata", `{"verb": "update", "level": "Metadata", "responseStatus": {"code": 200}, "requestObject": null, "responseObject": null}`, "", "object: in.yaml:1: level: an event of level Metadata does not hold the object of an update of pods (the audit policy needs level Request or RequestResponse for pods)"},
 		{"a patch at level Request", `{"verb": "patch", "level": "Request", "responseStatus": {"code": 200}, "responseObject": null}`, "", "object: in.yaml:1: level: an event of level Request does not hold the object of a patch of pods (the audit policy needs level RequestResponse for pods)"},
 		{"a patch that failed", `{"verb": "patch", "responseStatus": {"code": 403}, "responseObject": {"kind": "Status", "apiVersion": "v1"}}`, "", "object: in.yaml:1: verb: the patch failed: its event does not hold the patched object"},
 		{"an update without the old object", `{"verb": "update", "responseStatus": {"code": 200}}`, "", "oldObject: in.yaml:1: verb: an event does not hold the object as it was before the update (give it with --old FILE)"},

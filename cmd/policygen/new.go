@@ -36,7 +36,7 @@ overwrite a file. Policygen holds the rule set that it was built with: make run 
 			if err := createFiles(p, files); err != nil {
 				return err
 			}
-			p.printf("next: write the demands and their cases, then run make run, which builds policygen with them and checks\n")
+			p.printf("next: write the demands and their cases, then make run, which builds policygen with them and checks them\n")
 			return p.flush()
 		},
 	}

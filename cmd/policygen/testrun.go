@@ -221,7 +221,7 @@ func (t *testRun) file(path string, subjects []subject) fileOutcome {
 // known checks that the policy of a fixture exists.
 func known(file *fixture.File, subjects []subject) error {
 	names := policies.Names()
-	hint := "expected one of %s; policygen holds the rule set that it was built with: after a change of it run make run, which builds it again"
+	hint := "expected one of %s; policygen holds the rule set that it was built with: make run builds it again"
 	if subjects[0].profile == nil {
 		names = subjects[0].set.Policies()
 		hint = "expected one of %s; give the file of the policy with -f"
