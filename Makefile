@@ -63,7 +63,7 @@ e2e: $(KONE) ## end-to-end tests against real API servers, SECTION=<name> for on
 
 soak: ## the end-to-end and fuzz tests at length
 	HOLDSHORT_SOAK=1 $(MAKE) e2e
-	$(MAKE) fuzz FUZZTIME=10m
+	$(MAKE) fuzz FUZZTIME=2m
 
 bench: ## speed: ratios to the bare dispatcher, and parts of each budget
 	$(GO) test -run '^$$' -bench . ./cel/harness ./internal/project
