@@ -16,6 +16,7 @@ func fuzz(t *testing.T, data []byte, o Options) {
 		if err != nil {
 			continue
 		}
+		_ = Misfit(doc)
 		d, err := Decode(doc, o)
 		if err != nil || d.Skipped != "" {
 			continue
@@ -65,7 +66,7 @@ func FuzzEvent(f *testing.F) {
 }
 
 func FuzzManifest(f *testing.F) {
-	old := readP(f, oldPod)
+	old, options := readP(f, oldPod), readP(f, "{}\n")
 	for _, text := range []string{pod, deployment, oldPod, "apiVersion: autoscaling/v1\nkind: Scale\nmetadata: {name: d}\n"} {
 		for _, op := range []string{"", "CREATE", "UPDATE", "DELETE", "CONNECT"} {
 			f.Add([]byte(text), op, "")
@@ -74,5 +75,6 @@ func FuzzManifest(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, data []byte, operation, subresource string) {
 		fuzz(t, data, Options{Operation: admission.Operation(operation), Subresource: subresource, Old: old})
+		fuzz(t, data, Options{Operation: admission.Operation(operation), Subresource: subresource, Options: options})
 	})
 }
