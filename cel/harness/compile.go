@@ -18,7 +18,6 @@ import (
 // immutable and safe for concurrent use.
 type Set struct {
 	policies []*policy // sorted by name
-	dangling []*admissionv1.ValidatingAdmissionPolicyBinding
 }
 
 // policy is a policy with its bindings.
@@ -60,8 +59,7 @@ func (p Problem) Error() string {
 }
 
 // Compile brings policies and bindings to the form the API server evaluates, with the defaults of
-// the API. Bindings to policies that are not given are ignored as the server ignores them (see
-// Set.Dangling); two policies or two bindings of one name are an error, since a cluster
+// the API. Bindings to policies that are not given are ignored as the server ignores them; two policies or two bindings of one name are an error, since a cluster
 // cannot hold both.
 //
 // An expression that does not compile is no error here: the server evaluates such a policy to an
@@ -89,8 +87,6 @@ func Compile(policies []*admissionv1.ValidatingAdmissionPolicy, bindings []*admi
 		seen[b.Name] = true
 		if p := byName[b.Spec.PolicyName]; p != nil {
 			p.bindings = append(p.bindings, defaultBinding(b))
-		} else {
-			s.dangling = append(s.dangling, b)
 		}
 	}
 	slices.SortFunc(s.policies, func(a, b *policy) int { return strings.Compare(a.def.Name, b.def.Name) })
@@ -131,9 +127,6 @@ func (s *Set) Bindings(name string) []*admissionv1.ValidatingAdmissionPolicyBind
 	}
 	return nil
 }
-
-// Dangling returns the bindings whose policy is not in the set, in the order given.
-func (s *Set) Dangling() []*admissionv1.ValidatingAdmissionPolicyBinding { return s.dangling }
 
 func (s *Set) find(name string) *policy {
 	i, ok := slices.BinarySearchFunc(s.policies, name, func(p *policy, n string) int { return strings.Compare(p.def.Name, n) })

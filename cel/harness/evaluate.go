@@ -44,10 +44,11 @@ func (s *Set) Evaluate(ctx context.Context, p *Prepared, o Options) Verdict {
 	err := validating.NewDispatcher(stubAuthorizer{p.allow, r}, m).Dispatch(ctx, attrs, p, s.hooks(p))
 
 	v := Verdict{Warnings: warnings.texts, AuditAnnotations: attrs.annotations, Undecided: sortedGaps(r.gaps)}
-	v.Denials, v.Ignored = m.denials(attrs)
+	calls := m.outcome()
+	v.Denials, v.Ignored = denials(calls, attrs)
 	v.decide(err)
 	if o.Trace {
-		v.Trace = s.trace(m)
+		v.Trace = s.trace(r, calls)
 	}
 	return v
 }
@@ -90,8 +91,8 @@ func (s *Set) hooks(p *Prepared) []validating.PolicyHook {
 
 // denials turns all decisions of an evaluation into denials, in the order in which the dispatcher
 // would report them, and those into ignored that failurePolicy Ignore let pass.
-func (m *matcher) denials(attrs admission.Attributes) (denied, ignored []Denial) {
-	for _, c := range m.outcome() {
+func denials(calls []*call, attrs admission.Attributes) (denied, ignored []Denial) {
+	for _, c := range calls {
 		ignores := *c.policy.def.Spec.FailurePolicy == admissionv1.Ignore
 		switch {
 		case c.gap:

@@ -7,15 +7,15 @@ import (
 )
 
 // trace puts together how each policy and binding came to its result.
-func (s *Set) trace(m *matcher) []PolicyTrace {
-	all := slices.Clone(m.run.skips)
+func (s *Set) trace(r *run, calls []*call) []PolicyTrace {
+	all := slices.Clone(r.skips)
 	for _, p := range s.policies {
 		if len(p.bindings) == 0 {
 			all = append(all, PolicyTrace{Policy: p.def.Name,
 				Skipped: &Skip{By: "binding", Detail: "no binding refers to the policy, so it does nothing"}})
 		}
 	}
-	for _, c := range m.outcome() {
+	for _, c := range calls {
 		t := PolicyTrace{Policy: c.policy.def.Name, Param: c.param, Expressions: c.expressions}
 		if c.binding != nil {
 			t.Binding = c.binding.Name

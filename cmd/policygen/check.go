@@ -257,16 +257,8 @@ func (c *checkRun) print(p *printer) {
 		}
 	}
 	for _, s := range c.suites {
-		if s.complete {
-			continue
-		}
-		for _, g := range s.gaps() {
-			others++
-			p.printf("%s  %s\n", p.paint(yellow, "UNCOVERED"), clean(g.Gap(g.item)))
-		}
-		for _, n := range s.notCovered {
-			others++
-			p.printf("%s  %s\n", p.paint(yellow, "NOT RUN"), clean(n.String()))
+		if !s.complete {
+			others += s.printGaps(p)
 		}
 	}
 	if others > 0 {

@@ -123,18 +123,23 @@ func (t *testRun) printFailures(p *printer) {
 func (t *testRun) printGaps(p *printer) {
 	n := 0
 	for _, s := range t.suites {
-		for _, g := range s.gaps() {
-			n++
-			p.printf("%s  %s\n", p.paint(yellow, "UNCOVERED"), clean(g.Gap(g.item)))
-		}
-		for _, c := range s.notCovered {
-			n++
-			p.printf("%s  %s\n", p.paint(yellow, "NOT RUN"), clean(c.String()))
-		}
+		n += s.printGaps(p)
 	}
 	if n > 0 {
 		p.printf("\n")
 	}
+}
+
+// printGaps does it for one suite and returns the number of lines.
+func (s suite) printGaps(p *printer) int {
+	gaps := s.gaps()
+	for _, g := range gaps {
+		p.printf("%s  %s\n", p.paint(yellow, "UNCOVERED"), clean(g.Gap(g.item)))
+	}
+	for _, c := range s.notCovered {
+		p.printf("%s  %s\n", p.paint(yellow, "NOT RUN"), clean(c.String()))
+	}
+	return len(gaps) + len(s.notCovered)
 }
 
 // policyRow is what a policy's cases came to, over all suites of the same kind.
