@@ -49,9 +49,12 @@ func TestParity(t *testing.T) {
 		}
 	}
 	report.Print(os.Stdout)
-	t.Run("an injected wrong text fails", func(t *testing.T) { injected(t, judge, suites[0]) })
+	one := os.Getenv(policyEnv) != "" // then the corpus may be empty, and there are fewer requests
+	if !one {
+		t.Run("an injected wrong text fails", func(t *testing.T) { injected(t, judge, suites[0]) })
+	}
 	fmt.Printf("parity: took %v\n", time.Since(begin).Round(time.Second))
-	if passed, all := report.Counts(); passed != all || (all < leastRequests && os.Getenv(policyEnv) == "") {
+	if passed, all := report.Counts(); passed != all || (all < leastRequests && !one) {
 		t.Errorf("parity: %d/%d, expected all of at least %d distinct requests", passed, all, leastRequests)
 	}
 }
