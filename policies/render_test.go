@@ -230,7 +230,7 @@ func TestAProfileMovesPoliciesBetweenTiers(t *testing.T) {
 	}
 	p := profile.Builtin()[0]
 	p.Tiers = map[string][]profile.Tier{"breakglass-pods": nil}
-	if _, err := policies.Render(p, policies.Options{}); err == nil || !strings.Contains(err.Error(), `profile ground: tiers: no policy "breakglass-pods": expected one of breakglass-pod-delete`) {
+	if _, err := policies.Render(p, policies.Options{}); err == nil || !strings.Contains(err.Error(), `profile ground: tiers: no policy "breakglass-pods": expected one of `) {
 		t.Errorf("a tier of no policy: %v", err)
 	}
 }

@@ -93,13 +93,16 @@ func attributes(t *testing.T, c fixture.Case) admission.Attributes {
 	}
 	options := map[admission.Operation]runtime.Object{
 		admission.Create: &metav1.CreateOptions{}, admission.Update: &metav1.UpdateOptions{}, admission.Delete: &metav1.DeleteOptions{},
-	}[r.Operation]
+	}[r.Operation] // none on CONNECT
+	if options != nil {
+		options = into(options, r.Options)
+	}
 	name := r.Name
 	if r.Collection {
 		name = ""
 	}
 	return admission.NewAttributesRecord(decode(r.Object), decode(r.OldObject), r.Kind, r.Namespace, name, r.Resource, r.Subresource,
-		r.Operation, into(options, r.Options), r.DryRun, &r.User)
+		r.Operation, options, r.DryRun, &r.User)
 }
 
 // upstream is the API server's plugin with one policy and the namespaces of the cases.
