@@ -37,6 +37,7 @@ func (p *Profile) check(f *problems) {
 	p.Pipeline.check(f)
 	p.checkClosedWorld(f)
 	p.Federation.check(f)
+	p.checkActor(f)
 	p.Recording.check(f)
 	p.checkTiers(f)
 }

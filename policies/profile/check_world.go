@@ -53,6 +53,14 @@ func (p *Profile) checkClosedWorld(f *problems) {
 // pkg/apis/authentication/validation); above an hour a token is no longer short-lived.
 const minLifetime, maxLifetime = 600, 3600
 
+// checkActor keeps the right to ask for tokens to one ServiceAccount, which the policies and the roles
+// name.
+func (p *Profile) checkActor(f *problems) {
+	if actors := p.actors(); p.Home && len(actors) > 1 {
+		f.add("federation.accounts", "names %s besides the portal: expected one, whose tokens the portal asks for", strings.Join(actors, " and "))
+	}
+}
+
 func (d Federation) check(f *problems) {
 	f.httpsURL("federation.issuer", d.Issuer, false)
 	if d.Lifetime < minLifetime || d.Lifetime > maxLifetime {

@@ -33,6 +33,20 @@ func (i Identity) Subject() rbacv1.Subject {
 	return rbacv1.Subject{Kind: rbacv1.ServiceAccountKind, Namespace: namespace, Name: name}
 }
 
+// Actor is namespace/name of the ServiceAccount that the portal writes to other clusters with: the
+// one that federation accepts besides the portal's own. On the home cluster the portal asks for its
+// tokens, and no pod runs as it. Empty if there is none.
+func (p Profile) Actor() string {
+	if actors := p.actors(); len(actors) > 0 {
+		return actors[0]
+	}
+	return ""
+}
+
+func (p Profile) actors() []string {
+	return slices.DeleteFunc(slices.Clone(p.Federation.Accounts), func(a string) bool { return a == p.Identities.Portal.ServiceAccount })
+}
+
 // User is who a word stands for in fixtures and on the command line: writer, reader, portal,
 // pipeline or operator. Groups that the API server implies are not among the user's.
 func (p Profile) User(word string) (user.DefaultInfo, error) {

@@ -113,6 +113,24 @@ func TestIdentitiesHaveOneExactForm(t *testing.T) {
 	}
 }
 
+func TestTheActorIsTheAccountBesideThePortals(t *testing.T) {
+	for name, c := range map[string]struct {
+		portal   string
+		accounts []string
+		want     string
+	}{
+		"none without federation":    {"tower/portal", nil, ""},
+		"none beside the portal":     {"tower/portal", []string{"tower/portal"}, ""},
+		"the other account":          {"tower/portal", []string{"tower/portal", "tower/actor"}, "tower/actor"},
+		"the only one, for a person": {"", []string{"tower/actor"}, "tower/actor"},
+	} {
+		p := profile.Profile{Identities: profile.Identities{Portal: profile.Identity{ServiceAccount: c.portal}}, Federation: profile.Federation{Accounts: c.accounts}}
+		if have := p.Actor(); have != c.want {
+			t.Errorf("%s: the actor is %q", name, have)
+		}
+	}
+}
+
 func TestWordsStandForUsers(t *testing.T) {
 	ground := profile.Builtin()[0]
 	for word, name := range map[string]string{
