@@ -27,11 +27,12 @@ var shared = map[string]func(profile.Profile) any{
 	"copyRole":  func(p profile.Profile) any { return p.Names.Roles.Copy },
 
 	// Keys of labels and annotations.
-	"appLabel":       func(p profile.Profile) any { return p.Namespaces.Labels.App },
-	"copyLabel":      func(p profile.Profile) any { return p.Names.LabelDomain + "/breakglass-copy" },
-	"requesterKey":   func(p profile.Profile) any { return p.Names.LabelDomain + "/breakglass-requester" },
-	"approverKey":    func(p profile.Profile) any { return p.Names.LabelDomain + "/breakglass-approver" },
-	"glassBrokenKey": func(p profile.Profile) any { return p.Names.LabelDomain + "/breakglass-glass-broken" },
+	"appLabel":         func(p profile.Profile) any { return p.Namespaces.Labels.App },
+	"copyLabel":        func(p profile.Profile) any { return p.Names.LabelDomain + "/breakglass-copy" },
+	"requesterKey":     func(p profile.Profile) any { return p.Names.LabelDomain + "/breakglass-requester" },
+	"approverKey":      func(p profile.Profile) any { return p.Names.LabelDomain + "/breakglass-approver" },
+	"glassBrokenKey":   func(p profile.Profile) any { return p.Names.LabelDomain + "/breakglass-glass-broken" },
+	"processAccessKey": func(p profile.Profile) any { return p.Names.LabelDomain + "/breakglass-process-access" },
 
 	// The time to live.
 	"ttlLabel":  func(p profile.Profile) any { return p.TTL.Label },
