@@ -33,36 +33,18 @@ func Complete(r *Request, c Cluster, now time.Time) error {
 	r.completeUser()
 	r.completeOptions()
 	r.Object, r.OldObject = copyObject(r.Object), copyObject(r.OldObject)
-	for _, o := range []struct {
-		what    string
-		content map[string]any
-	}{{"object", r.Object}, {"oldObject", r.OldObject}} {
-		if o.content == nil {
-			continue
-		}
-		if err := r.completeObject(t, o.content); err != nil {
-			return fmt.Errorf("%s: %w", o.what, err)
+	if r.Object != nil {
+		if err := r.completeObject(t, now); err != nil {
+			return fmt.Errorf("object: %w", err)
 		}
 	}
 	if r.OldObject != nil {
-		if err := r.existing(t, r.OldObject, now); err != nil {
+		if err := r.completeOldObject(t, now); err != nil {
 			return fmt.Errorf("oldObject: %w", err)
 		}
 	}
 	r.deletion()
-	switch {
-	case r.Object == nil:
-	case r.Operation == admission.Create && r.storesObject(t):
-		if err := r.stored(t, r.Object, now); err != nil {
-			return fmt.Errorf("object: %w", err)
-		}
-		holdschema.SetRequester(r.Kind, r.Object, &r.User)
-		// A generated name is the request's too by the time that policies validate (apiserver
-		// pkg/registry/rest/create.go, AdmissionToValidateObjectFunc).
-		if r.Name == "" {
-			r.Name = objectName(r.Object)
-		}
-	case r.Operation == admission.Update && r.OldObject != nil:
+	if r.Operation == admission.Update && r.Object != nil && r.OldObject != nil {
 		r.update(t)
 	}
 	if r.Resource == namespaceResource && r.Namespace == "" {
@@ -133,19 +115,38 @@ func (r *Request) completeOptions() {
 	}
 }
 
-// completeObject sets what the decoder and the handler set: kind, namespace, name, defaults.
-func (r *Request) completeObject(t *holdschema.Table, o map[string]any) error {
-	o["apiVersion"], o["kind"] = r.Kind.GroupVersion().String(), r.Kind.Kind
-	if r.Operation != admission.Connect {
-		m := metadata(o)
-		if r.Namespace != "" && r.Resource != namespaceResource && m["namespace"] == nil {
-			m["namespace"] = r.Namespace
-		}
-		if r.Name != "" && m["name"] == nil && m["generateName"] == nil {
-			m["name"] = r.Name
-		}
+// completeObject makes the object what validating policies see.
+func (r *Request) completeObject(t *holdschema.Table, now time.Time) error {
+	r.identify(r.Object)
+	if r.Operation != admission.Create || !r.storesObject(t) {
+		return holdschema.Default(t, r.Kind, r.Object)
 	}
-	return holdschema.Default(t, r.Kind, o)
+	r.born(r.Object, now)
+	if err := holdschema.Create(t, r.Kind, r.Object); err != nil {
+		return err
+	}
+	holdschema.SetRequester(r.Kind, r.Object, &r.User)
+	// A generated name is the request's too by the time that policies validate (apiserver
+	// pkg/registry/rest/create.go, AdmissionToValidateObjectFunc).
+	if r.Name == "" {
+		r.Name = objectName(r.Object)
+	}
+	return nil
+}
+
+// identify sets what the decoder and the handler set: kind, namespace, name.
+func (r *Request) identify(o map[string]any) {
+	o["apiVersion"], o["kind"] = r.Kind.GroupVersion().String(), r.Kind.Kind
+	if r.Operation == admission.Connect {
+		return
+	}
+	m := metadata(o)
+	if r.Namespace != "" && r.Resource != namespaceResource && m["namespace"] == nil {
+		m["namespace"] = r.Namespace
+	}
+	if r.Name != "" && m["name"] == nil && m["generateName"] == nil {
+		m["name"] = r.Name
+	}
 }
 
 // storesObject reports whether a create stores the object it carries: subresources such as
@@ -160,8 +161,8 @@ func (r *Request) storesObject(t *holdschema.Table) bool {
 	return !ok || slices.Contains(endpoint.Verbs, "get")
 }
 
-// stored fills what rest.BeforeCreate (apiserver pkg/registry/rest/create.go) gives a new object.
-func (r *Request) stored(t *holdschema.Table, o map[string]any, now time.Time) error {
+// born fills what rest.BeforeCreate (apiserver pkg/registry/rest/create.go) gives a new object.
+func (r *Request) born(o map[string]any, now time.Time) {
 	m := metadata(o)
 	if prefix, ok := m["generateName"].(string); ok && m["name"] == nil {
 		m["name"] = prefix + "x7k2p"
@@ -172,13 +173,19 @@ func (r *Request) stored(t *holdschema.Table, o map[string]any, now time.Time) e
 	if m["creationTimestamp"] == nil {
 		m["creationTimestamp"] = now.UTC().Format(time.RFC3339)
 	}
-	return holdschema.PrepareForCreate(t, r.Kind, o)
 }
 
-// existing fills what an object that has been stored has, and leaves what it says of itself.
-func (r *Request) existing(t *holdschema.Table, o map[string]any, now time.Time) error {
+// completeOldObject fills what an object that has been stored has, and leaves what it says of
+// itself.
+func (r *Request) completeOldObject(t *holdschema.Table, now time.Time) error {
+	o := r.OldObject
+	r.identify(o)
 	fresh := copyObject(o)
-	if err := r.stored(t, fresh, now); err != nil {
+	r.born(fresh, now)
+	if err := holdschema.Create(t, r.Kind, fresh); err != nil {
+		return err
+	}
+	if err := holdschema.Default(t, r.Kind, o); err != nil {
 		return err
 	}
 	m, born := metadata(o), metadata(fresh)
@@ -276,11 +283,15 @@ func carry(to, from map[string]any, field string) {
 	}
 }
 
+// metadata returns the metadata of o, which gets one if it has none. What is no map stays, for the
+// decoder to refuse.
 func metadata(o map[string]any) map[string]any {
 	m, ok := o["metadata"].(map[string]any)
 	if !ok {
 		m = map[string]any{}
-		o["metadata"] = m
+		if o["metadata"] == nil {
+			o["metadata"] = m
+		}
 	}
 	return m
 }

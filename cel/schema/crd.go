@@ -72,7 +72,7 @@ func (t *Table) WithCRDs(crds ...*apiextensionsv1.CustomResourceDefinition) (*Ta
 	if len(crds) == 0 {
 		return t, nil
 	}
-	c := &Table{minor: t.minor, enabled: t.enabled, custom: map[schema.GroupKind]*customKind{}}
+	c := &Table{minor: t.minor, custom: map[schema.GroupKind]*customKind{}}
 	for gk, k := range t.custom {
 		c.custom[gk] = k
 	}

@@ -115,7 +115,7 @@ func TestCustomObjectsAreDefaultedAndPrunedByTheirSchema(t *testing.T) {
 		t.Fatal(err)
 	}
 	compare(t, obj, `{apiVersion: stable.example.com/v1, kind: CronTab, metadata: {name: a}, spec: {replicas: 1, schedule: "* * * * *", jobs: [{retries: 3}, {retries: 0}]}, status: {a: b}}`)
-	if err := PrepareForCreate(table, kind, obj); err != nil {
+	if err := Create(table, kind, obj); err != nil {
 		t.Fatal(err)
 	}
 	compare(t, obj, `{apiVersion: stable.example.com/v1, kind: CronTab, metadata: {name: a, generation: 1}, spec: {replicas: 1, schedule: "* * * * *", jobs: [{retries: 3}, {retries: 0}]}}`)

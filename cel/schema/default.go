@@ -3,7 +3,6 @@ package schema
 import (
 	"fmt"
 
-	batchv1 "k8s.io/api/batch/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apiserver/pkg/authentication/user"
@@ -16,53 +15,68 @@ import (
 // An object that the server could not decode is left unchanged, and the error says where its
 // value has a wrong type. A kind that the table does not know is left unchanged.
 func Default(t *Table, kind schema.GroupVersionKind, obj map[string]any) error {
+	return t.change(kind, obj, false)
+}
+
+// Create brings an object of one kind to what validating admission sees when the object is new:
+// what Default does, and the changes that the server's registry makes before validation (apiserver
+// pkg/registry/generic/registry/store.go, create): addresses of services, the first generation, a
+// fresh status, fields that a client cannot set or whose feature gate is off. It changes obj in
+// place, as Default does; obj has its name, uid and creationTimestamp.
+//
+// What cannot be known is assumed: the addresses and ports that a server allocates to a service
+// are fixed values, on a cluster with IPv4 only. The requester that the server writes into a
+// CertificateSigningRequest is not filled in, see SetRequester.
+func Create(t *Table, kind schema.GroupVersionKind, obj map[string]any) error {
+	return t.change(kind, obj, true)
+}
+
+// change is Default, and Create if the object is new.
+//
+// Changes that depend on values are made on the Go type, those that do not on the JSON form. The
+// server makes the former of a new object after all defaults; here they come before the defaults
+// that do not depend on values, of which none of them reads any. So one decoding is enough.
+func (t *Table) change(kind schema.GroupVersionKind, obj map[string]any, isNew bool) error {
 	if k, ok := t.custom[kind.GroupKind()]; ok {
 		v, ok := k.version(kind.Version)
 		if !ok {
 			return nil
 		}
-		return defaultCustom(v.schema, obj)
-	}
-	return defaultBuiltIn(t, kind, obj)
-}
-
-// PrepareForCreate makes the changes that the server makes to a new object after its defaults and
-// before validating admission sees it (apiserver pkg/registry/generic/registry/store.go, create):
-// addresses of services, the first generation, a fresh status, fields that a client cannot set or
-// whose feature gate is off. It changes obj in place; obj has been through Default, has its name,
-// uid and creationTimestamp, and has been mutated by admission. Pass the very object that Default
-// filled, not a copy: a job's labels and its template's are one map then, as they are on the
-// server.
-//
-// What cannot be known is assumed: the addresses and ports that a server allocates to a service
-// are fixed values, on a cluster with IPv4 only. The requester that the server writes into a
-// CertificateSigningRequest is not filled in, see SetRequester.
-func PrepareForCreate(t *Table, kind schema.GroupVersionKind, obj map[string]any) error {
-	if k, ok := t.custom[kind.GroupKind()]; ok {
-		if v, ok := k.version(kind.Version); ok {
-			prepareCustom(v, obj)
+		if err := defaultCustom(v.schema, obj); err != nil || !isNew {
+			return err
 		}
+		prepareCustom(v, obj)
 		return nil
 	}
 	typed := newTyped(kind)
 	if typed == nil {
-		kindCreations()[kind].apply(t.minor, obj)
+		t.fill(kind, obj, isNew)
 		return nil
 	}
 	if err := decode(obj, typed); err != nil {
 		return fmt.Errorf("not a valid %s: %w", kind.Kind, err)
 	}
-	if job, ok := typed.(*batchv1.Job); ok && labelsShared(obj) {
-		job.Labels = job.Spec.Template.Labels
+	fillValues(typed, t.minor)
+	if isNew {
+		prepareValues(typed, t.minor)
 	}
-	prepareValues(typed, t.minor)
 	c, err := encode(typed, kind)
 	if err != nil {
 		return fmt.Errorf("not a valid %s: %w", kind.Kind, err)
 	}
-	kindCreations()[kind].apply(t.minor, c)
+	t.fill(kind, c, isNew)
 	replace(obj, c)
 	return nil
+}
+
+// fill makes the changes of the generated tables.
+func (t *Table) fill(kind schema.GroupVersionKind, obj map[string]any, isNew bool) {
+	if defaults := kindDefaults()[kind]; defaults != nil {
+		defaults.apply(t.minor, obj)
+	}
+	if isNew {
+		kindCreations()[kind].apply(t.minor, obj)
+	}
 }
 
 // prepareCustom: apiextensions-apiserver pkg/registry/customresource/strategy.go.
@@ -108,31 +122,6 @@ func anyList(s []string) []any {
 		out[i] = s[i]
 	}
 	return out
-}
-
-func defaultBuiltIn(t *Table, kind schema.GroupVersionKind, obj map[string]any) error {
-	table := kindDefaults()[kind]
-	typed := newTyped(kind)
-	if typed == nil {
-		if table != nil {
-			table.apply(t.minor, obj)
-		}
-		return nil
-	}
-	if err := decode(obj, typed); err != nil {
-		return fmt.Errorf("not a valid %s: %w", kind.Kind, err)
-	}
-	fillValues(typed, t.minor)
-	c, err := encode(typed, kind)
-	if err != nil {
-		return fmt.Errorf("not a valid %s: %w", kind.Kind, err)
-	}
-	if table != nil {
-		table.apply(t.minor, c)
-	}
-	shareLabels(typed, c)
-	replace(obj, c)
-	return nil
 }
 
 // replace gives dst the content of src.

@@ -153,7 +153,7 @@ func TestObjectsThatTheServerCannotReadAreLeftAlone(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			obj := object(t, in)
-			for what, change := range map[string]func(*Table, schema.GroupVersionKind, map[string]any) error{"Default": Default, "PrepareForCreate": PrepareForCreate} {
+			for what, change := range map[string]func(*Table, schema.GroupVersionKind, map[string]any) error{"Default": Default, "Create": Create} {
 				err := change(BuiltIn(Newest), gvk("", "v1", "Pod"), obj)
 				if err == nil || !strings.Contains(err.Error(), "not a valid Pod") {
 					t.Errorf("%s: error %v", what, err)
@@ -179,7 +179,7 @@ func TestPullPolicyFollowsTheTag(t *testing.T) {
 	}
 }
 
-func TestPrepareForCreateMakesAFreshObject(t *testing.T) {
+func TestCreateMakesAFreshObject(t *testing.T) {
 	for _, c := range []struct {
 		name     string
 		minor    int
@@ -241,10 +241,7 @@ func TestPrepareForCreateMakesAFreshObject(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			obj, table := object(t, c.in), BuiltIn(c.minor)
-			if err := Default(table, c.kind, obj); err != nil {
-				t.Fatal(err)
-			}
-			if err := PrepareForCreate(table, c.kind, obj); err != nil {
+			if err := Create(table, c.kind, obj); err != nil {
 				t.Fatal(err)
 			}
 			for field, want := range object(t, c.want) {
@@ -292,7 +289,7 @@ func FuzzDefaultNeverPanics(f *testing.F) {
 				in, _ := json.Marshal(obj)
 				t.Fatalf("%s: the second time changes %s:\n%s", kind, in, d)
 			}
-			_ = PrepareForCreate(table, kind, once)
+			_ = Create(table, kind, once)
 		}
 	})
 }

@@ -42,7 +42,6 @@ type Table struct {
 	byPath    map[endpoint]int
 	byKind    map[schema.GroupVersionKind][]int
 	byName    map[string][]int // plural name → resources, no subresources
-	enabled   map[schema.GroupVersion]bool
 	custom    map[schema.GroupKind]*customKind
 }
 
@@ -52,7 +51,7 @@ var builtIn [Newest - Oldest + 1]struct {
 }
 
 // BuiltIn is the table of Kubernetes 1.minor without custom resources. It panics outside of
-// Oldest…Newest; see Nearest.
+// Oldest…Newest.
 func BuiltIn(minor int) *Table {
 	if minor < Oldest || minor > Newest {
 		panic(fmt.Sprintf("schema: no table for Kubernetes 1.%d, only for 1.%d to 1.%d", minor, Oldest, Newest))
@@ -64,9 +63,6 @@ func BuiltIn(minor int) *Table {
 	})
 	return b.table
 }
-
-// Nearest is the minor version in Oldest…Newest closest to the given one.
-func Nearest(minor int) int { return min(max(minor, Oldest), Newest) }
 
 // Minor is the minor version of Kubernetes that the table describes.
 func (t *Table) Minor() int { return t.minor }
@@ -83,20 +79,6 @@ func (t *Table) index(resources []Resource) {
 			t.byName[r.GVR.Resource] = append(t.byName[r.GVR.Resource], i)
 		}
 	}
-}
-
-// WithEnabled is the table of a server whose --runtime-config also switches on these group
-// versions: their resources count as equivalents.
-func (t *Table) WithEnabled(versions ...schema.GroupVersion) *Table {
-	c := *t
-	c.enabled = map[schema.GroupVersion]bool{}
-	for gv := range t.enabled {
-		c.enabled[gv] = true
-	}
-	for _, gv := range versions {
-		c.enabled[gv] = true
-	}
-	return &c
 }
 
 // Resources lists all endpoints, preferred versions first. The caller must not change it.
@@ -158,7 +140,7 @@ func (t *Table) Equivalents(gvr schema.GroupVersionResource, subresource string)
 		if identity(other.GVR.GroupResource()) != identity(gvr.GroupResource()) {
 			continue
 		}
-		if other.OffByDefault && other.GVR != gvr && !t.enabled[other.GVR.GroupVersion()] {
+		if other.OffByDefault && other.GVR != gvr {
 			continue
 		}
 		if _, ok := t.byPath[endpoint{other.GVR, subresource}]; ok {

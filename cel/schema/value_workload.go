@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"maps"
 	"math"
-	"reflect"
 
 	appsv1 "k8s.io/api/apps/v1"
 	autoscalingv1 "k8s.io/api/autoscaling/v1"
@@ -152,39 +151,10 @@ func fillJob(job *batchv1.Job) {
 		}
 	}
 	if len(job.Labels) == 0 && spec.Template.Labels != nil {
+		// One map from here on, as on the server: labels that the strategy adds to the template
+		// turn up on the job too.
 		job.Labels = spec.Template.Labels
 	}
-}
-
-// The labels that a job gets from its template stay one map with the template's on the server, so
-// that labels which its strategy adds to the template turn up on the job too. labelsShared and
-// shareLabels keep that from Default to PrepareForCreate: as one map of the object.
-
-// labelsShared tells whether an object is a job whose labels are its template's.
-func labelsShared(obj map[string]any) bool {
-	own, template := jobLabels(obj)
-	return own != nil && reflect.ValueOf(own).Pointer() == reflect.ValueOf(template).Pointer()
-}
-
-// shareLabels makes a job's labels its template's if they are so in typed.
-func shareLabels(typed any, obj map[string]any) {
-	job, ok := typed.(*batchv1.Job)
-	if !ok || job.Labels == nil || reflect.ValueOf(job.Labels).Pointer() != reflect.ValueOf(job.Spec.Template.Labels).Pointer() {
-		return
-	}
-	if own, template := jobLabels(obj); own != nil && template != nil {
-		obj["metadata"].(map[string]any)["labels"] = template
-	}
-}
-
-func jobLabels(obj map[string]any) (own, template map[string]any) {
-	at := func(obj map[string]any, path ...string) map[string]any {
-		for _, field := range path {
-			obj, _ = obj[field].(map[string]any)
-		}
-		return obj
-	}
-	return at(obj, "metadata", "labels"), at(obj, "spec", "template", "metadata", "labels")
 }
 
 // currentMetricsAnnotation carries the metrics of an autoscaler's status between versions

@@ -11,7 +11,7 @@ import (
 	"hangar.io/holdshort/cel/schema"
 )
 
-// chosen are the fields in which schema.PrepareForCreate differs from a strategy alone: times are
+// chosen are the fields in which schema.Create differs from a strategy alone: times are
 // the object's own creation, and a service gets addresses from the storage in front of its
 // strategy.
 var chosen = map[string][]string{
@@ -21,7 +21,7 @@ var chosen = map[string][]string{
 	"Pod":              {"lastTransitionTime"},
 }
 
-// TestPreparationIsTheServers compares schema.Default and PrepareForCreate with the server's own
+// TestPreparationIsTheServers compares schema.Create with the server's own
 // defaulting and registry strategies, on random objects of every kind that is stored.
 func TestPreparationIsTheServers(t *testing.T) {
 	kinds, err := tableKinds()
@@ -49,10 +49,7 @@ func TestPreparationIsTheServers(t *testing.T) {
 			}
 			want["apiVersion"], want["kind"] = kind.ToAPIVersionAndKind()
 			got := runtime.DeepCopyJSON(obj)
-			if err := schema.Default(table, kind, got); err != nil {
-				t.Errorf("%s object %d: %v", kind, i, err)
-			}
-			if err := schema.PrepareForCreate(table, kind, got); err != nil {
+			if err := schema.Create(table, kind, got); err != nil {
 				t.Errorf("%s object %d: %v", kind, i, err)
 			}
 			total++
