@@ -19,6 +19,10 @@ var shared = map[string]func(profile.Profile) any{
 	"writerNamespace": func(p profile.Profile) any { return p.Identities.Writer.Subject().Namespace },
 	"writerName":      func(p profile.Profile) any { return p.Identities.Writer.Subject().Name },
 
+	// The people who run the cluster.
+	"operatorGroups": func(p profile.Profile) any { return p.Identities.Operators.Groups },
+	"operatorUsers":  func(p profile.Profile) any { return p.Identities.Operators.Users },
+
 	// Names.
 	"portal":    func(p profile.Profile) any { return p.Names.Portal },
 	"prefix":    func(p profile.Profile) any { return p.Names.Prefix },
