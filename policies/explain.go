@@ -15,7 +15,8 @@ type Explanation struct {
 	Source      string                `json:"source"`
 	Fixture     string                `json:"fixture"`
 	Links       []string              `json:"links,omitempty"`
-	Profiles    []string              `json:"profiles"` // that have the policy
+	Example     string                `json:"example,omitempty"` // what a person types
+	Profiles    []string              `json:"profiles"`          // that have the policy
 	Matches     []string              `json:"matches"`
 	Conditions  []ExplainedExpression `json:"conditions,omitempty"`
 	Variables   []ExplainedExpression `json:"variables,omitempty"`
@@ -63,6 +64,11 @@ func Explain(name string, profiles ...profile.Profile) (Explanation, error) {
 		rendered, err := p.render(x)
 		if err != nil {
 			return Explanation{}, err
+		}
+		if e.Example == "" {
+			if e.Example, err = expandText(outdent(p.Example), p.lookup(x)); err != nil {
+				return Explanation{}, fmt.Errorf("%s: example: %w", p.Source(), err)
+			}
 		}
 		for _, c := range rendered.Spec.MatchConditions {
 			e.Conditions = addExpression(e.Conditions, x.Name, c.Name, c.Expression)
@@ -128,6 +134,10 @@ func (e Explanation) String() string {
 	}
 	for _, v := range e.Variables {
 		fmt.Fprintf(&b, "  %s%s:\n%s\n", v.Name, e.only(v.Profiles), indented(v.Expression, "      "))
+	}
+	if e.Example != "" {
+		// Not indented, so that it can be copied into a shell.
+		fmt.Fprintf(&b, "\nExample:\n\n%s\n", e.Example)
 	}
 	fmt.Fprintf(&b, "\nSource: %s\nCases: %s\n", e.Source, e.Fixture)
 	for _, l := range e.Links {

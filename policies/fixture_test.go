@@ -29,15 +29,20 @@ type proof struct {
 func prove(t *testing.T, p profile.Profile) proof {
 	t.Helper()
 	m := render(t, p)
-	set, err := harness.Compile(m.Policies, m.Bindings)
-	if err != nil {
-		t.Fatal(err)
-	}
-	x := proof{p, set, map[string][]fixture.Case{}}
+	x := proof{p, compiled(t, m), map[string][]fixture.Case{}}
 	for _, policy := range m.Policies {
 		x.cases[policy.Name] = load(t, policy.Name, p)
 	}
 	return x
+}
+
+func compiled(t *testing.T, m policies.Manifests) *harness.Set {
+	t.Helper()
+	set, err := harness.Compile(m.Policies, m.Bindings)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return set
 }
 
 // load returns the cases of a policy that are meant for the tier of a Profile.
@@ -61,7 +66,8 @@ var otherProfiles = map[string]string{
 tier: ground
 names: {portal: P, prefix: p-}
 identities: {writer: {serviceAccount: p/w}, reader: {user: r}}
-namespaces: {portal: [p]}`,
+namespaces: {portal: [p]}
+images: {repository: r.example.com/d, digests: [sha256:1111111111111111111111111111111111111111111111111111111111111111]}`,
 	"renamed": `
 tier: flight
 home: true
@@ -72,16 +78,24 @@ identities:
   portal: {serviceAccount: beacon/reader}
   operators: {users: [root]}
 namespaces: {portal: [beacon, beacon-data], labels: {app: team.example.com/app}}
+images:
+  repository: registry.example.com:5000/beacon/tools
+  digests:
+  - sha256:2222222222222222222222222222222222222222222222222222222222222222
+  - sha256:3333333333333333333333333333333333333333333333333333333333333333
 ttl: {label: reaper.example.com/ttl, allowed: [10m, 20m]}`,
 	"one-identity": `
 tier: flight
 names: {portal: Tower, prefix: tower-breakglass-}
 identities: {writer: {serviceAccount: tower/tower-backend-1}, reader: {serviceAccount: tower/tower-backend-1}}
 namespaces: {portal: [tower], sidecar: [tower]}
+images: {repository: registry.example.com/debug, digests: [sha256:4444444444444444444444444444444444444444444444444444444444444444]}
 ttl: {allowed: [45m]}`,
 }
 
-func TestEveryCaseGetsTheAnswerThatItExpects(t *testing.T) {
+// allProfiles are the built-in ones and the others.
+func allProfiles(t *testing.T) []profile.Profile {
+	t.Helper()
 	all := profile.Builtin()
 	for name, text := range otherProfiles {
 		p, err := profile.Parse(name+".yaml", []byte(text))
@@ -90,7 +104,11 @@ func TestEveryCaseGetsTheAnswerThatItExpects(t *testing.T) {
 		}
 		all = append(all, p)
 	}
-	for _, p := range all {
+	return all
+}
+
+func TestEveryCaseGetsTheAnswerThatItExpects(t *testing.T) {
+	for _, p := range allProfiles(t) {
 		x := prove(t, p)
 		for policy, cases := range x.cases {
 			for _, c := range cases {

@@ -21,8 +21,11 @@ import (
 	"hangar.io/holdshort/policies/profile"
 )
 
-// flight is for the Tiers of what is demanded on Flight only.
-var flight = []profile.Tier{profile.Flight}
+// For the Tiers of what holds on one tier only.
+var (
+	ground = []profile.Tier{profile.Ground}
+	flight = []profile.Tier{profile.Flight}
+)
 
 // Policy is one admission policy. Its zero values are the safe ones: every tier, refuse what is not
 // true, refuse what cannot be evaluated.
@@ -35,6 +38,9 @@ type Policy struct {
 	Doc string
 	// Links point to further reading.
 	Links []string
+	// Example is what a person types whose request the policy admits, with the values of the
+	// Profile where placeholders stand; explain prints it. Most policies need none.
+	Example string
 	// Tiers on which the policy applies; empty means all. A Profile may override it.
 	Tiers []profile.Tier
 	// HomeOnly policies apply only where the Profile says home.

@@ -13,13 +13,19 @@ import (
 	"hangar.io/holdshort/policies/profile"
 )
 
-// Validate checks all definitions, and that each renders for the built-in profiles. The error joins
-// everything that is wrong, each with the file of the policy.
+// Validate checks all definitions, and that each renders and can be explained for the built-in
+// profiles. The error joins everything that is wrong, each with the file of the policy.
 func Validate() error {
 	errs := validate(All())
 	for _, x := range profile.Builtin() {
 		if _, err := Render(x, Options{}); err != nil {
 			errs = append(errs, err)
+			continue
+		}
+		for _, name := range Names() {
+			if _, err := Explain(name, x); err != nil {
+				errs = append(errs, err)
+			}
 		}
 	}
 	return errors.Join(errs...)

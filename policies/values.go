@@ -38,6 +38,9 @@ var shared = map[string]func(profile.Profile) any{
 	"glassBrokenKey":   func(p profile.Profile) any { return p.Names.LabelDomain + "/breakglass-glass-broken" },
 	"processAccessKey": func(p profile.Profile) any { return p.Names.LabelDomain + "/breakglass-process-access" },
 
+	// The debug images that may run, as containers name them.
+	"images": func(p profile.Profile) any { return debugImages(p) },
+
 	// The time to live.
 	"ttlLabel":  func(p profile.Profile) any { return p.TTL.Label },
 	"ttls":      func(p profile.Profile) any { return p.TTL.Allowed },
@@ -50,6 +53,15 @@ var shared = map[string]func(profile.Profile) any{
 		n := p.Namespaces
 		return namespacePattern(slices.Concat(n.Portal, n.Sidecar, n.Pipeline))
 	},
+}
+
+// debugImages are the references of the debug images, each by its digest.
+func debugImages(p profile.Profile) []string {
+	images := []string{}
+	for _, digest := range p.Images.Digests {
+		images = append(images, p.Images.Repository+"@"+digest)
+	}
+	return images
 }
 
 // namespacePattern is the anchored regular expression of names and patterns of namespaces, where

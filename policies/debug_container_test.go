@@ -1,0 +1,210 @@
+package policies_test
+
+import (
+	"encoding/json"
+	"reflect"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/strategicpatch"
+
+	"hangar.io/holdshort/cel/fixture"
+	"hangar.io/holdshort/policies"
+	"hangar.io/holdshort/policies/profile"
+)
+
+const debugContainer = "breakglass-debug-container"
+
+// TestTheCommandsThatExplainPrintsAreAdmitted makes of the printed text the containers that kubectl
+// makes of it. They are those of two cases of the fixture, which are admitted.
+func TestTheCommandsThatExplainPrintsAreAdmitted(t *testing.T) {
+	for _, p := range allProfiles(t) {
+		x := prove(t, p)
+		e, err := policies.Explain(debugContainer, p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		commands := debugCommands(t, e.Example)
+		for i, name := range []string{"the command that explain prints is admitted", "the command that explain prints for processes is admitted"} {
+			c := x.named(t, name)
+			printed := kubectlDebug(t, commands[i], e.Example)
+			inFixture := ephemeralContainers(c)[0].(map[string]any)
+			printed["name"] = inFixture["name"] // drawn at random, or the session's
+			if !reflect.DeepEqual(printed, inFixture) {
+				t.Errorf("%s: explain prints\n%v\nthe case %q has\n%v", p.Name, printed, name, inFixture)
+			}
+			if r := fixture.Run(t.Context(), x.set, c); !r.OK || c.Expect.Outcome != fixture.Allow {
+				t.Errorf("%s: %s: %s", p.Name, name, r.Actual)
+			}
+		}
+	}
+}
+
+// debugCommands are the words of the commands kubectl debug of a text.
+func debugCommands(t *testing.T, text string) [][]string {
+	t.Helper()
+	var found [][]string
+	for line := range strings.Lines(strings.ReplaceAll(text, "\\\n", " ")) {
+		if strings.HasPrefix(line, "kubectl debug ") {
+			found = append(found, strings.Fields(line))
+		}
+	}
+	if len(found) != 2 {
+		t.Fatalf("%d commands in\n%s", len(found), text)
+	}
+	return found
+}
+
+var heredoc = regexp.MustCompile(`(?s)cat > (\S+) <<'EOF'\n(.*?)\nEOF\n`)
+
+// kubectlDebug is the ephemeral container of a command, without its name: kubectl
+// pkg/cmd/debug/debug.go, generateDebugContainer, and profiles.go, restrictedProfile. A flag that it
+// does not know fails the test.
+func kubectlDebug(t *testing.T, words []string, text string) map[string]any {
+	t.Helper()
+	file := heredoc.FindStringSubmatch(text)
+	if file == nil {
+		t.Fatalf("no custom profile in\n%s", text)
+	}
+	yes, no := true, false
+	c := corev1.EphemeralContainer{EphemeralContainerCommon: corev1.EphemeralContainerCommon{
+		TerminationMessagePolicy: corev1.TerminationMessageReadFile,
+		SecurityContext: &corev1.SecurityContext{
+			RunAsNonRoot: &yes, AllowPrivilegeEscalation: &no,
+			Capabilities:   &corev1.Capabilities{Drop: []corev1.Capability{"ALL"}},
+			SeccompProfile: &corev1.SeccompProfile{Type: corev1.SeccompProfileTypeRuntimeDefault},
+		},
+	}}
+	for i := 2; i < len(words); i++ {
+		flag, value, _ := strings.Cut(words[i], "=")
+		switch flag {
+		case "-it":
+			c.Stdin, c.TTY = true, true
+		case "POD":
+		case "-n", "-c":
+			i++
+		case "--image":
+			c.Image = value
+		case "--target":
+			c.TargetContainerName = strings.Replace(value, "CONTAINER", "web", 1)
+		case "--profile":
+			if value != "restricted" {
+				t.Errorf("the profile is %s", value)
+			}
+		case "--custom":
+			if value != file[1] {
+				t.Errorf("the custom profile is %s, the file %s", value, file[1])
+			}
+		case "--":
+			c.Command = words[i+1:]
+			i = len(words)
+		default:
+			t.Errorf("what does %s do?", words[i])
+		}
+	}
+	before, err := json.Marshal(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	after, err := strategicpatch.StrategicMergePatch(before, []byte(file[2]), corev1.Container{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var merged corev1.EphemeralContainer
+	if err := json.Unmarshal(after, &merged); err != nil {
+		t.Fatal(err)
+	}
+	o, err := runtime.DefaultUnstructuredConverter.ToUnstructured(&merged)
+	if err != nil {
+		t.Fatal(err)
+	}
+	delete(o, "resources") // an empty struct that is always written
+	return o
+}
+
+func ephemeralContainers(c fixture.Case) []any {
+	return c.Request.Object["spec"].(map[string]any)["ephemeralContainers"].([]any)
+}
+
+// named is the case of that name about debug containers.
+func (x proof) named(t *testing.T, name string) fixture.Case {
+	t.Helper()
+	i := slices.IndexFunc(x.cases[debugContainer], func(c fixture.Case) bool { return c.Name == name })
+	if i < 0 {
+		t.Fatalf("no case %q", name)
+	}
+	return x.cases[debugContainer][i]
+}
+
+func TestWithoutAListOfImagesNoDebugContainerIsAdmitted(t *testing.T) {
+	for _, p := range profile.Builtin() {
+		cases := prove(t, p)
+		p.Images = profile.Images{}
+		m := render(t, p)
+		x := proof{p, compiled(t, m), cases.cases}
+		for _, name := range []string{"a debug container is admitted", "a copy with a debug container is admitted"} {
+			c := x.named(t, name)
+			c.Expect = fixture.Expect{Outcome: fixture.Deny, Names: []string{"image"}}
+			if r := fixture.Run(t.Context(), x.set, c); !r.OK {
+				t.Errorf("%s: %s: %s", p.Name, name, r.Actual)
+			}
+		}
+		if e, err := policies.Explain(debugContainer, p); err != nil || !strings.Contains(e.Example, "--image=IMAGE ") {
+			t.Errorf("%s, %v", e.Example, err)
+		}
+	}
+}
+
+// TestWhatAnAPIServerRefusesItselfIsRefusedAllTheSame sends requests that today's API server does
+// not let through to policies: some never, some unless a feature gate is on.
+func TestWhatAnAPIServerRefusesItselfIsRefusedAllTheSame(t *testing.T) {
+	type object = map[string]any
+	container := func(c fixture.Case, i int) object { return ephemeralContainers(c)[i].(object) }
+	context := func(c fixture.Case) object { return container(c, 0)["securityContext"].(object) }
+	cases := map[string]struct {
+		base   string
+		change func(fixture.Case)
+		want   []string
+	}{
+		"an old container that is changed is a new one": {"an old container beside the new one is not judged again",
+			func(c fixture.Case) { container(c, 0)["command"] = []any{"sh"} },
+			[]string{"image", "non-root", "group", "no-escalation", "read-only-root", "capabilities", "process-access", "name"}},
+		"a privileged container that says that it may not escalate": {"a debug container is admitted",
+			func(c fixture.Case) { context(c)["privileged"] = true }, []string{"unprivileged"}},
+		"a variable from a file": {"a debug container is admitted",
+			func(c fixture.Case) {
+				container(c, 0)["env"] = []any{object{"name": "A", "valueFrom": object{"fileKeyRef": object{"volumeName": "scratch", "path": "env", "key": "A"}}}}
+			}, []string{"no-secret-env"}},
+		"a certificate of the pod": {"a debug container is admitted",
+			func(c fixture.Case) {
+				spec := c.Request.OldObject["spec"].(object)
+				spec["volumes"] = []any{object{"name": "key", "projected": object{"sources": []any{object{"podCertificate": object{"signerName": "example.com/pods", "keyType": "ED25519", "credentialBundlePath": "pod.pem"}}}}}}
+				container(c, 0)["volumeMounts"] = []any{object{"name": "key", "mountPath": "/pod-volumes/key", "readOnly": true}}
+			}, []string{"no-token-mount"}},
+		"a volume that the pod does not have": {"a debug container is admitted",
+			func(c fixture.Case) {
+				container(c, 0)["volumeMounts"] = []any{object{"name": "none", "mountPath": "/pod-volumes/none", "readOnly": true}}
+			}, []string{"no-token-mount"}},
+		"a part of a volume": {"a debug container is admitted",
+			func(c fixture.Case) {
+				container(c, 0)["volumeMounts"] = []any{object{"name": "data", "mountPath": "/pod-volumes/data", "readOnly": true, "subPath": "x"}}
+			}, []string{"read-only-mounts"}},
+	}
+	for _, p := range profile.Builtin() {
+		x := prove(t, p)
+		for name, tt := range cases {
+			c := x.named(t, tt.base)
+			c.Request.Object = runtime.DeepCopyJSON(c.Request.Object)
+			c.Request.OldObject = runtime.DeepCopyJSON(c.Request.OldObject)
+			tt.change(c)
+			c.Expect = fixture.Expect{Outcome: fixture.Deny, Names: slices.Sorted(slices.Values(tt.want))}
+			if r := fixture.Run(t.Context(), x.set, c); !r.OK {
+				t.Errorf("%s: %s: %s", p.Name, name, r.Actual)
+			}
+		}
+	}
+}
