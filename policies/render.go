@@ -30,12 +30,13 @@ type Manifests struct {
 	Profile  profile.Profile
 	Policies []*admissionv1.ValidatingAdmissionPolicy
 	Bindings []*admissionv1.ValidatingAdmissionPolicyBinding
+	target   string
 }
 
 // Render makes the policies that apply to a Profile, one binding each, with all API defaults
 // spelled out: what is rendered is what a cluster stores.
 func Render(x profile.Profile, o Options) (Manifests, error) {
-	m := Manifests{Profile: x}
+	m := Manifests{Profile: x, target: "vap"}
 	var errs []error
 	for _, name := range slices.Sorted(maps.Keys(x.Tiers)) {
 		if _, err := Get(name); err != nil {

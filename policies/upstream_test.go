@@ -3,9 +3,9 @@ package policies_test
 import (
 	"context"
 	"errors"
+	"io"
 	"testing"
 
-	admissionv1 "k8s.io/api/admissionregistration/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -31,23 +31,30 @@ func TestTheAPIServersOwnPluginGivesEveryCaseTheSameAnswer(t *testing.T) {
 		x := prove(t, p)
 		m := render(t, p)
 		for i, policy := range m.Policies {
-			plugin := upstream(t, policy, m.Bindings[i], x.cases[policy.Name])
-			denied := 0
-			for _, c := range x.cases[policy.Name] {
-				have := answer(plugin.Validate(t.Context(), attributes(t, c), admission.NewObjectInterfacesFromScheme(scheme.Scheme)))
-				v := fixture.Run(t.Context(), x.set, c).Verdict
-				want := status{v.Code, v.Reason, v.Message}
-				if have != want {
-					t.Errorf("%s: %s:%d: %s\n  the API server  %+v\n  the harness     %+v", p.Name, c.File, c.Line, c.Name, have, want)
-				}
-				if have.code != 0 {
-					denied++
-				}
-			}
-			if denied == 0 || denied == len(x.cases[policy.Name]) {
-				t.Errorf("%s: %s: %d of %d cases are refused: the plugin does not judge", p.Name, policy.Name, denied, len(x.cases[policy.Name]))
-			}
+			plugin := upstream(t, nil, x.cases[policy.Name], policy, m.Bindings[i])
+			x.compare(t, plugin, policy.Name, func(message string) string { return message })
 		}
+	}
+}
+
+// compare demands of the plugin, which has one policy, the harness's answer to each of its cases.
+// The plugin may know the policy by another name.
+func (x proof) compare(t *testing.T, plugin *validating.Plugin, policy string, rename func(message string) string) {
+	t.Helper()
+	denied := 0
+	for _, c := range x.cases[policy] {
+		have := answer(plugin.Validate(t.Context(), attributes(t, c), admission.NewObjectInterfacesFromScheme(scheme.Scheme)))
+		v := fixture.Run(t.Context(), x.set, c).Verdict
+		want := status{v.Code, v.Reason, rename(v.Message)}
+		if have != want {
+			t.Errorf("%s: %s:%d: %s\n  the API server  %+v\n  the harness     %+v", x.profile.Name, c.File, c.Line, c.Name, have, want)
+		}
+		if have.code != 0 {
+			denied++
+		}
+	}
+	if denied == 0 || denied == len(x.cases[policy]) {
+		t.Errorf("%s: %s: %d of %d cases are refused: the plugin does not judge", x.profile.Name, policy, denied, len(x.cases[policy]))
 	}
 }
 
@@ -105,10 +112,10 @@ func attributes(t *testing.T, c fixture.Case) admission.Attributes {
 		r.Operation, options, r.DryRun, &r.User)
 }
 
-// upstream is the API server's plugin with one policy and the namespaces of the cases.
-func upstream(t *testing.T, policy *admissionv1.ValidatingAdmissionPolicy, binding *admissionv1.ValidatingAdmissionPolicyBinding, cases []fixture.Case) *validating.Plugin {
+// upstream is the API server's plugin with a configuration, the objects of its cluster, and the
+// namespaces of the cases.
+func upstream(t *testing.T, config io.Reader, cases []fixture.Case, objects ...runtime.Object) *validating.Plugin {
 	t.Helper()
-	objects := []runtime.Object{policy, binding}
 	known := map[string]bool{}
 	for _, c := range cases {
 		for name, ns := range c.Cluster.Namespaces {
@@ -118,10 +125,11 @@ func upstream(t *testing.T, policy *admissionv1.ValidatingAdmissionPolicy, bindi
 			known[name] = true
 		}
 	}
-	plugin, err := validating.NewPlugin(nil)
+	plugin, err := validating.NewPlugin(config)
 	if err != nil {
 		t.Fatal(err)
 	}
+	plugin.SetManifestLoaders(&initializer.ManifestLoaders{LoadValidatingPolicyManifests: loadManifests})
 	client := fake.NewClientset(objects...)
 	factory := informers.NewSharedInformerFactory(client, 0)
 	initializer.New(client, dynamicfake.NewSimpleDynamicClient(runtime.NewScheme()), factory, nobody{}, nil, nil, t.Context().Done(), meta.NewDefaultRESTMapper(nil)).Initialize(plugin)

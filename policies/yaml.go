@@ -3,11 +3,13 @@ package policies
 import (
 	"bytes"
 	"fmt"
+	"slices"
+	"strings"
 
 	"go.yaml.in/yaml/v3"
-	admissionv1 "k8s.io/api/admissionregistration/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	kyaml "sigs.k8s.io/yaml"
+
+	"hangar.io/holdshort/policies/profile"
 )
 
 // File is a file to write.
@@ -21,42 +23,42 @@ type File struct {
 func (m Manifests) Files() ([]File, error) {
 	files := make([]File, len(m.Policies))
 	for i, p := range m.Policies {
-		var b bytes.Buffer
-		fmt.Fprintf(&b, "# Made by policygen render: change the source or the profile, and render again.\n")
-		fmt.Fprintf(&b, "# source: policies/%s.go\n# profile: %s %s\n", p.Name, m.Profile.Name, m.Profile.Hash())
-		for n, object := range []any{withoutStatus{p.TypeMeta, p.ObjectMeta, p.Spec}, m.Bindings[i]} {
-			data, err := encode(object)
-			if err != nil {
-				return nil, fmt.Errorf("encode policy %s: %w", p.Name, err)
-			}
-			if n > 0 {
-				b.WriteString("---\n")
-			}
-			b.Write(data)
+		name := strings.TrimSuffix(p.Name, StaticSuffix)
+		f, err := NewFile(m.Profile, m.target, name+".yaml", "policies/"+name+".go", p, m.Bindings[i])
+		if err != nil {
+			return nil, err
 		}
-		files[i] = File{Path: p.Name + ".yaml", Data: b.Bytes()}
+		files[i] = f
 	}
 	return files, nil
 }
 
-// YAML is all Files in one stream.
-func (m Manifests) YAML() ([]byte, error) {
-	files, err := m.Files()
-	if err != nil {
-		return nil, err
+// NewFile is a file of objects in this order, as a person would write them, under a header that
+// names the target of policygen render, their source and the Profile.
+func NewFile(x profile.Profile, target, path, source string, objects ...any) (File, error) {
+	var b bytes.Buffer
+	fmt.Fprintf(&b, "# Made by policygen render --target %s: change the source or the profile, and render again.\n", target)
+	fmt.Fprintf(&b, "# source: %s\n# profile: %s %s\n", source, x.Name, x.Hash())
+	for i, object := range objects {
+		data, err := encode(object)
+		if err != nil {
+			return File{}, fmt.Errorf("encode %s: %w", path, err)
+		}
+		if i > 0 {
+			b.WriteString("---\n")
+		}
+		b.Write(data)
 	}
+	return File{Path: path, Data: b.Bytes()}, nil
+}
+
+// Join is files as one stream of documents.
+func Join(files []File) []byte {
 	parts := make([][]byte, len(files))
 	for i, f := range files {
 		parts[i] = f.Data
 	}
-	return bytes.Join(parts, []byte("---\n")), nil
-}
-
-// withoutStatus is a ValidatingAdmissionPolicy as a person writes it.
-type withoutStatus struct {
-	metav1.TypeMeta   `json:",inline"`
-	metav1.ObjectMeta `json:"metadata"`
-	Spec              admissionv1.ValidatingAdmissionPolicySpec `json:"spec"`
+	return bytes.Join(parts, []byte("---\n"))
 }
 
 // encode writes an object for people who review it: names first, expressions as they stand in the
@@ -70,6 +72,7 @@ func encode(object any) ([]byte, error) {
 	if err := yaml.Unmarshal(data, &doc); err != nil {
 		return nil, err
 	}
+	withoutStatus(doc.Content[0])
 	readable(&doc)
 	var b bytes.Buffer
 	e := yaml.NewEncoder(&b)
@@ -78,6 +81,15 @@ func encode(object any) ([]byte, error) {
 		return nil, err
 	}
 	return b.Bytes(), e.Close()
+}
+
+// withoutStatus takes away the status, which a cluster writes.
+func withoutStatus(object *yaml.Node) {
+	for i := 0; i < len(object.Content); i += 2 {
+		if object.Content[i].Value == "status" {
+			object.Content = slices.Delete(object.Content, i, i+2)
+		}
+	}
 }
 
 // readable sets the style of the values of an object and puts the name of each list item first.

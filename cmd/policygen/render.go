@@ -1,110 +1,160 @@
 package main
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
+	admissionv1 "k8s.io/api/admissionregistration/v1"
 
 	"hangar.io/holdshort/policies"
+	"hangar.io/holdshort/policies/profile"
 )
 
-// targets are what render can make.
-var targets = []string{"vap"}
+// target is a form of manifests.
+type target struct {
+	name, what string
+	// judges tells whether the form holds policies, whose action can be milder.
+	judges bool
+	files  func(policies.Manifests) ([]policies.File, error)
+}
 
-func newRender() *cobra.Command {
-	var profileName, target, out string
-	cmd := &cobra.Command{
-		Use:   "render",
-		Short: "Write the rule set's manifests",
-		Long: `Render writes the manifests of the rule set as a profile makes them: ValidatingAdmissionPolicies
-with their bindings (target vap).
+var targets = []target{
+	{"vap", "ValidatingAdmissionPolicies and their bindings", true, policies.Manifests.Files},
+	{"manifest", "the same as files for the API server's own folder, from Kubernetes 1.37", true, func(m policies.Manifests) ([]policies.File, error) {
+		return m.Static().Files()
+	}},
+	{"rbac", "the roles, and the bindings that exist while no session is open", false, func(m policies.Manifests) ([]policies.File, error) {
+		f, err := policies.RBAC(m.Profile)
+		return []policies.File{f}, err
+	}},
+}
+
+const renderLong = `Render writes the manifests of the rule set as a profile makes them.
 
 Without --out they go to stdout, each profile under a header of its own. With --out each profile
-gets a folder, DIR/<profile>/, to be applied to one cluster. Manifests there of policies that are
-no longer rendered are removed; other files stay.`,
-		Example: `  policygen render
+gets a folder, DIR/<profile>/, to be applied to one cluster. Manifests of the target there that are
+no longer rendered are removed; other files stay. Give each target that holds policies a DIR of its
+own: their files have the same names.
+
+--action Warn or Audit lets a new policy be watched before it refuses: its failures become warnings
+for the client, or entries of the audit log. An expression that cannot be evaluated still refuses.`
+
+const renderExample = `  policygen render
   policygen render --profile flight | kubectl apply -f -
-  policygen render --out out/
-  policygen render --profile clusters/test.yaml --out out/`,
-		Args: arguments(0, 0, "name the profile with --profile"),
+  policygen render --profile flight --target rbac | kubectl apply -f -
+  policygen render --target manifest --out out/manifest/
+  policygen render --profile clusters/test.yaml --action Warn --out out/vap/`
+
+func newRender() *cobra.Command {
+	var profileName, name, out string
+	var o policies.Options
+	var names, lines []string
+	for _, t := range targets {
+		names = append(names, t.name)
+		lines = append(lines, fmt.Sprintf("%s (%s)", t.name, t.what))
+	}
+	cmd := &cobra.Command{
+		Use:     "render",
+		Short:   "Write the rule set's manifests",
+		Long:    renderLong,
+		Example: renderExample,
+		Args:    arguments(0, 0, "name the profile with --profile"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if target != "vap" {
-				return withHint(fmt.Errorf("--target %s: not yet", target), "expected vap")
+			t := targets[slices.Index(names, name)]
+			if cmd.Flags().Changed("action") && !t.judges {
+				return withHint(fmt.Errorf("--action %s: --target %s has no policies", o.Action, t.name), "leave --action out")
 			}
-			all, err := rendered(profileName)
+			all, err := t.render(profileName, o)
 			if err != nil {
 				return err
 			}
 			if out != "" {
-				return writeManifests(newPrinter(cmd.ErrOrStderr()), out, all)
+				return t.write(newPrinter(cmd.ErrOrStderr()), out, all)
 			}
 			return printManifests(newPrinter(cmd.OutOrStdout()), all)
 		},
 	}
 	addProfile(cmd, &profileName)
-	cmd.Flags().StringVar(&target, "target", "vap", "`what` to make: vap (ValidatingAdmissionPolicies and their bindings)")
+	addChoice(cmd, &name, "target", "", "TARGET", "what to make: "+strings.Join(lines, ", "), names...)
+	addChoice(cmd, &o.Action, "action", "", "ACTION", "what a failed validation does: Deny, Warn, Audit", admissionv1.Deny, admissionv1.Warn, admissionv1.Audit)
 	cmd.Flags().StringVar(&out, "out", "", "folder to write to, one folder a profile: `DIR`")
-	_ = cmd.RegisterFlagCompletionFunc("target", cobra.FixedCompletions(targets, cobra.ShellCompDirectiveNoFileComp))
 	return cmd
 }
 
-func rendered(profileName string) ([]policies.Manifests, error) {
+// rendering is the files of one profile.
+type rendering struct {
+	profile profile.Profile
+	files   []policies.File
+}
+
+func (t target) render(profileName string, o policies.Options) ([]rendering, error) {
 	chosen, err := profiles(profileName)
 	if err != nil {
 		return nil, err
 	}
-	all := make([]policies.Manifests, len(chosen))
+	all := make([]rendering, len(chosen))
 	for i, p := range chosen {
-		if all[i], err = policies.Render(p, policies.Options{}); err != nil {
+		m, err := policies.Render(p, o)
+		if err != nil {
 			return nil, err
 		}
+		files, err := t.files(m)
+		if err != nil {
+			return nil, err
+		}
+		all[i] = rendering{p, files}
 	}
 	return all, nil
 }
 
-func printManifests(p *printer, all []policies.Manifests) error {
-	for i, m := range all {
-		data, err := m.YAML()
-		if err != nil {
-			return err
-		}
+func printManifests(p *printer, all []rendering) error {
+	for i, r := range all {
 		if i > 0 {
 			p.printf("---\n")
 		}
-		p.printf("# ===== profile %s: for one cluster of tier %s =====\n%s", m.Profile.Name, m.Profile.Tier, data)
+		p.printf("# ===== profile %s: for one cluster of tier %s =====\n%s", r.profile.Name, r.profile.Tier, policies.Join(r.files))
 	}
 	return p.flush()
 }
 
-// writeManifests writes each profile's folder and says so on stderr.
-func writeManifests(p *printer, out string, all []policies.Manifests) error {
-	for _, m := range all {
-		folder := filepath.Join(out, m.Profile.Name)
+// write writes each profile's folder and says so on stderr.
+func (t target) write(p *printer, out string, all []rendering) error {
+	for _, r := range all {
+		folder := filepath.Join(out, r.profile.Name)
 		if err := os.MkdirAll(folder, 0o777); err != nil {
 			return withHint(fmt.Errorf("--out %s: the folder %s cannot be created: %s", out, folder, cause(err)), "name a folder that you may write to")
 		}
-		files, err := m.Files()
+		old, err := earlier(folder)
 		if err != nil {
 			return err
 		}
-		current := map[string]bool{}
-		for _, f := range files {
-			current[f.Path] = true
+		for _, f := range r.files {
+			if of, ok := old[f.Path]; ok && of != t.name {
+				return withHint(fmt.Errorf("%s holds the manifests of --target %s", folder, of), "name another folder with --out")
+			}
+		}
+		for _, f := range r.files {
+			delete(old, f.Path)
 			if err := replaceFile(filepath.Join(folder, f.Path), f.Data); err != nil {
 				return err
 			}
 		}
-		removed, err := removeStale(folder, current)
-		if err != nil {
-			return err
-		}
-		p.printf("%s: %s\n", folder, count(len(files), "file"))
-		for _, name := range removed {
+		p.printf("%s: %s\n", folder, count(len(r.files), "file"))
+		for _, name := range slices.Sorted(maps.Keys(old)) {
+			if old[name] != t.name {
+				continue
+			}
+			if err := os.Remove(filepath.Join(folder, name)); err != nil {
+				return err
+			}
 			p.printf("%s: removed, it is no longer rendered\n", filepath.Join(folder, name))
 		}
 	}
@@ -137,33 +187,28 @@ func replaceFile(path string, data []byte) error {
 	return nil
 }
 
-// removeStale removes the manifests that an earlier render wrote and this one did not. They are
-// known by their first line.
-func removeStale(folder string, current map[string]bool) ([]string, error) {
+// renderedLine is how the manifests of policies.NewFile begin.
+var renderedLine = regexp.MustCompile(`^# Made by policygen render --target ([a-z]+):`)
+
+// earlier are the targets of the manifests that an earlier render wrote, by their names.
+func earlier(folder string) (map[string]string, error) {
 	entries, err := os.ReadDir(folder)
 	if err != nil {
 		return nil, err
 	}
-	var removed []string
+	found := map[string]string{}
 	for _, entry := range entries {
 		name := entry.Name()
-		if current[name] || filepath.Ext(name) != ".yaml" || !entry.Type().IsRegular() {
+		if filepath.Ext(name) != ".yaml" || !entry.Type().IsRegular() {
 			continue
 		}
 		data, err := os.ReadFile(filepath.Join(folder, name))
 		if err != nil {
-			return removed, err
+			return nil, err
 		}
-		if !bytes.HasPrefix(data, []byte(renderedLine)) {
-			continue
+		if m := renderedLine.FindSubmatch(data); m != nil {
+			found[name] = string(m[1])
 		}
-		if err := os.Remove(filepath.Join(folder, name)); err != nil {
-			return removed, err
-		}
-		removed = append(removed, name)
 	}
-	return removed, nil
+	return found, nil
 }
-
-// renderedLine is how the manifests of policies.Render begin.
-const renderedLine = "# Made by policygen render"

@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -81,29 +82,37 @@ const (
 
 // addFormat adds the flag -o with the formats that a command has.
 func addFormat(cmd *cobra.Command, f *format, formats ...format) {
-	names := make([]string, len(formats))
-	for i, n := range formats {
-		names[i] = string(n)
-	}
-	*f = formats[0]
-	cmd.Flags().VarP(&formatValue{f, names}, "output", "o", "format of the result: "+strings.Join(names, ", "))
-	_ = cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions(names, cobra.ShellCompDirectiveNoFileComp))
+	addChoice(cmd, f, "output", "o", "FORMAT", "format of the result: "+strings.Join(wordsOf(formats), ", "), formats...)
 }
 
-type formatValue struct {
-	format *format
-	names  []string
+// addChoice adds a flag that takes one of some words; the first is the default.
+func addChoice[T ~string](cmd *cobra.Command, value *T, name, shorthand, kind, usage string, words ...T) {
+	*value = words[0]
+	cmd.Flags().VarP(&choice[T]{value, kind, words}, name, shorthand, usage)
+	_ = cmd.RegisterFlagCompletionFunc(name, cobra.FixedCompletions(wordsOf(words), cobra.ShellCompDirectiveNoFileComp))
 }
 
-func (v *formatValue) String() string { return string(*v.format) }
-func (v *formatValue) Type() string   { return "FORMAT" }
+type choice[T ~string] struct {
+	value *T
+	kind  string
+	words []T
+}
 
-func (v *formatValue) Set(s string) error {
-	for _, name := range v.names {
-		if s == name {
-			*v.format = format(s)
-			return nil
-		}
+func (c *choice[T]) String() string { return string(*c.value) }
+func (c *choice[T]) Type() string   { return c.kind }
+
+func (c *choice[T]) Set(s string) error {
+	if !slices.Contains(c.words, T(s)) {
+		return fmt.Errorf("expected %s", strings.Join(wordsOf(c.words), ", "))
 	}
-	return fmt.Errorf("expected %s", strings.Join(v.names, ", "))
+	*c.value = T(s)
+	return nil
+}
+
+func wordsOf[T ~string](words []T) []string {
+	all := make([]string, len(words))
+	for i, w := range words {
+		all[i] = string(w)
+	}
+	return all
 }
