@@ -1,6 +1,6 @@
 module hangar.io/holdshort/e2e
 
-go 1.26.0
+go 1.26.2
 
 require (
 	github.com/spf13/cobra v1.10.2

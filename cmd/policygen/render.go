@@ -15,6 +15,7 @@ import (
 	admissionv1 "k8s.io/api/admissionregistration/v1"
 
 	"hangar.io/holdshort/policies"
+	"hangar.io/holdshort/policies/kyverno"
 	"hangar.io/holdshort/policies/profile"
 )
 
@@ -31,6 +32,7 @@ var targets = []target{
 	{"manifest", "the same as files for the API server's own folder, from Kubernetes 1.37", true, func(m policies.Manifests) ([]policies.File, error) {
 		return m.Static().Files()
 	}},
+	{"kyverno", "ValidatingPolicies that Kyverno compiles into those, and the roles it needs", true, kyverno.Files},
 	{"rbac", "the roles, and the bindings that exist while no session is open", false, func(m policies.Manifests) ([]policies.File, error) {
 		f, err := policies.RBAC(m.Profile)
 		return []policies.File{f}, err
@@ -44,12 +46,13 @@ gets a folder, DIR/<profile>/, to be applied to one cluster. Manifests of the ta
 no longer rendered are removed; other files stay. Give each target that holds policies a DIR of its
 own: their files have the same names.
 
---action Warn or Audit lets a new policy be watched before it refuses: its failures become warnings
-for the client, or entries of the audit log. An expression that cannot be evaluated still refuses.`
+--action Warn or Audit lets a new policy be watched before it refuses: its failures and errors become
+warnings for the client, or entries of the audit log.`
 
 const renderExample = `  policygen render
   policygen render --profile flight | kubectl apply -f -
   policygen render --profile flight --target rbac | kubectl apply -f -
+  policygen render --profile ground --target kyverno | kubectl apply -f -
   policygen render --target manifest --out out/manifest/
   policygen render --profile clusters/test.yaml --action Warn --out out/vap/`
 

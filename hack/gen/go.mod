@@ -1,6 +1,6 @@
 module hangar.io/holdshort/hack/gen
 
-go 1.26.0
+go 1.26.2
 
 require (
 	k8s.io/apiextensions-apiserver v0.37.2

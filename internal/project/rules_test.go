@@ -32,6 +32,7 @@ var importRules = []struct {
 	{"cel/lint", []string{"cel", "cel/harness", "cel/schema", "cel/witness"}},
 
 	{"policies", []string{"cel", "policies/profile"}},
+	{"policies/kyverno", []string{"cel", "policies", "policies/profile"}},
 
 	{"internal/project", nil},
 	{"internal/serve", nil},
