@@ -33,6 +33,8 @@ type Profile struct {
 	TTL TTL `json:"ttl,omitzero"`
 	// Images are the debug images that a session may run.
 	Images Images `json:"images,omitzero"`
+	// Copy is what a copy of a pod may have.
+	Copy Copy `json:"copy,omitzero"`
 	// Signer is who must have signed the debug images.
 	Signer Signer `json:"signer,omitzero"`
 	// Pipeline is the shape of the pipeline runs that the pipeline API may start.
@@ -161,6 +163,14 @@ type Images struct {
 	// Digests of the images that may run, each sha256: and 64 hexadecimal digits. Several at a time
 	// let a new build in before the old one goes. None: no debug container is admitted.
 	Digests []string `json:"digests,omitempty"`
+}
+
+// Copy is what a copy of a pod may have.
+type Copy struct {
+	// MountToken lets the app's containers in a copy have the token of their ServiceAccount, for apps
+	// that do not start without. Whoever may create copies can then act as each ServiceAccount of the
+	// namespace. Default: false.
+	MountToken bool `json:"mountToken,omitempty"`
 }
 
 // Signer is who must have signed the debug images.
