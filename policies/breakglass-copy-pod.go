@@ -1,0 +1,193 @@
+package policies
+
+import (
+	"strings"
+
+	"hangar.io/holdshort/policies/profile"
+)
+
+// BreakglassCopyPod holds the pods that the writer may create to copies of an app's pod.
+var BreakglassCopyPod = policy(Policy{
+	Name:    "breakglass-copy-pod",
+	Summary: "the writer creates only copy pods, without power over the node, without an identity and out of the app's way",
+	Doc: `The role of a session in a copy includes the creation of pods, and a pod is whatever its author writes: root on
+the node, the token of any ServiceAccount of the namespace, a backend of the app's Service. Without this policy the
+writer's token is worth the cluster.
+
+The copy's debug containers have rules of their own, in breakglass-debug-container. This policy is about everything else
+in the pod. Its baseline is that of the Pod Security Standards, as k8s.io/pod-security-admission checks it for Kubernetes
+1.37, for all containers, with three things stricter: procMount is the default also in a user namespace, seccomp is
+checked in annotations too, and it holds whatever the labels of the namespace say. An AppArmor annotation has become the
+field by the time that the policy looks.
+
+Placement keeps the two ways closed that go around the scheduler and the taints: a node's name, and tolerations. Node
+selectors and affinity stay, since an app may need an architecture, and taints hold for them.
+
+What is left to somebody who holds the writer's token, and with it the right to create copies in an app's namespace: the
+images and commands of the copy's containers, and every Secret, ConfigMap and PersistentVolumeClaim of the namespace as
+volume or environment. An app's copy needs its own of these, and the request does not tell which those are. So the token
+reads all Secrets of app namespaces, by way of a container that the holder chooses, until the copy's time is over.
+A NetworkPolicy on the copy label and an image policy narrow it; breakglass-rolebinding leaves the grant, and the audit log
+the copy. A copy may also be called like the next pod of a StatefulSet, which then waits for the copy to go; and
+injectors obey the copy's annotations.`,
+	Links: []string{
+		"https://kubernetes.io/docs/concepts/security/pod-security-standards/#baseline",
+		"https://github.com/kubernetes/pod-security-admission/tree/master/policy",
+	},
+	Match: On(Create, "pods"),
+	Conditions: []Condition{{
+		Name: "is-writer",
+		Expr: `has(request.userInfo.username) && request.userInfo.username == $writer`,
+	}},
+	Values: map[string]func(profile.Profile) any{
+		"copyLabels": func(p profile.Profile) any {
+			d := p.Names.LabelDomain
+			return []string{"app.kubernetes.io/managed-by", p.TTL.Label, d + "/breakglass-copy", d + "/breakglass-session"}
+		},
+		"mountToken":       func(p profile.Profile) any { return p.Copy.MountToken },
+		"pipelineAccount":  func(p profile.Profile) any { return p.Pipeline.ServiceAccount },
+		"platformAccounts": platformAccounts,
+	},
+	Variables: []Variable{
+		{Name: "copyLabel", Expr: `$copyLabel`},
+		{Name: "copyLabels", Expr: `$copyLabels`},
+		{Name: "labels", Expr: `has(object.metadata.labels) ? object.metadata.labels : {}`},
+		{Name: "annotations", Expr: `has(object.metadata.annotations) ? object.metadata.annotations : {}`},
+		{Name: "namespace", Expr: `has(request.namespace) ? request.namespace : ''`},
+		{Name: "containers", Expr: `
+			(has(object.spec.containers) && object.spec.containers != null ? object.spec.containers : []) +
+			(has(object.spec.initContainers) ? object.spec.initContainers : [])`},
+		{Name: "volumes", Expr: `has(object.spec.volumes) ? object.spec.volumes : []`},
+
+		// Baseline, in the order of the Pod Security Standards.
+		{Name: "onTheNode", Expr: `
+			(has(object.spec.hostNetwork) && object.spec.hostNetwork) ||
+			(has(object.spec.hostPID) && object.spec.hostPID) ||
+			(has(object.spec.hostIPC) && object.spec.hostIPC) ||
+			variables.volumes.exists(v, has(v.hostPath)) ||
+			variables.containers.exists(c, has(c.ports) && c.ports.exists(p, has(p.hostPort) && p.hostPort != 0))`},
+		{Name: "handlers", Expr: `
+			variables.containers.filter(c, has(c.livenessProbe)).map(c, c.livenessProbe) +
+			variables.containers.filter(c, has(c.readinessProbe)).map(c, c.readinessProbe) +
+			variables.containers.filter(c, has(c.startupProbe)).map(c, c.startupProbe) +
+			variables.containers.filter(c, has(c.lifecycle) && has(c.lifecycle.postStart)).map(c, c.lifecycle.postStart) +
+			variables.containers.filter(c, has(c.lifecycle) && has(c.lifecycle.preStop)).map(c, c.lifecycle.preStop)`},
+		{Name: "callsElsewhere", Expr: `
+			variables.handlers.exists(h,
+			  (has(h.httpGet) && has(h.httpGet.host) && h.httpGet.host != '') ||
+			  (has(h.tcpSocket) && has(h.tcpSocket.host) && h.tcpSocket.host != ''))`},
+		{Name: "contexts", Expr: `
+			(has(object.spec.securityContext) ? [object.spec.securityContext] : []) +
+			variables.containers.filter(c, has(c.securityContext)).map(c, c.securityContext)`},
+		{Name: "capabilities", Expr: `
+			['AUDIT_WRITE', 'CHOWN', 'DAC_OVERRIDE', 'FOWNER', 'FSETID', 'KILL', 'MKNOD', 'NET_BIND_SERVICE', 'SETFCAP',
+			 'SETGID', 'SETPCAP', 'SETUID', 'SYS_CHROOT']`},
+		{Name: "privileged", Expr: `
+			variables.contexts.exists(s,
+			  (has(s.privileged) && s.privileged) ||
+			  (has(s.windowsOptions) && has(s.windowsOptions.hostProcess) && s.windowsOptions.hostProcess) ||
+			  (has(s.capabilities) && has(s.capabilities.add) &&
+			    s.capabilities.add.exists(c, !(c in variables.capabilities))))`},
+		{Name: "unconfined", Expr: `
+			variables.contexts.exists(s,
+			  (has(s.seccompProfile) && !(s.seccompProfile.type in ['RuntimeDefault', 'Localhost'])) ||
+			  (has(s.appArmorProfile) && !(s.appArmorProfile.type in ['RuntimeDefault', 'Localhost'])) ||
+			  (has(s.procMount) && s.procMount != 'Default') ||
+			  (has(s.seLinuxOptions) && (
+			    (has(s.seLinuxOptions.type) && !(s.seLinuxOptions.type in
+			      ['', 'container_t', 'container_init_t', 'container_kvm_t', 'container_engine_t'])) ||
+			    (has(s.seLinuxOptions.user) && s.seLinuxOptions.user != '') ||
+			    (has(s.seLinuxOptions.role) && s.seLinuxOptions.role != '')))) ||
+			variables.annotations.exists(k,
+			  (k == 'seccomp.security.alpha.kubernetes.io/pod' || k.startsWith('container.seccomp.security.alpha.kubernetes.io/')) &&
+			  !(variables.annotations[k] in ['runtime/default', 'docker/default']) &&
+			  !variables.annotations[k].startsWith('localhost/'))`},
+		{Name: "sysctls", Expr: `
+			['kernel.shm_rmid_forced', 'net.ipv4.ip_local_port_range', 'net.ipv4.ip_local_reserved_ports',
+			 'net.ipv4.ip_unprivileged_port_start', 'net.ipv4.ping_group_range', 'net.ipv4.tcp_fin_timeout',
+			 'net.ipv4.tcp_keepalive_intvl', 'net.ipv4.tcp_keepalive_probes', 'net.ipv4.tcp_keepalive_time',
+			 'net.ipv4.tcp_notsent_lowat', 'net.ipv4.tcp_rmem', 'net.ipv4.tcp_slow_start_after_idle',
+			 'net.ipv4.tcp_syncookies', 'net.ipv4.tcp_wmem']`},
+		{Name: "unsafeSysctls", Expr: `
+			has(object.spec.securityContext) && has(object.spec.securityContext.sysctls) &&
+			object.spec.securityContext.sysctls.exists(x, !(x.name in variables.sysctls))`},
+
+		// The identity. The API server has put the older field serviceAccount into this one.
+		{Name: "account", Expr: `has(object.spec.serviceAccountName) ? object.spec.serviceAccountName : 'default'`},
+		{Name: "isPlatforms", Expr: `
+			variables.namespace.matches($platformNamespaces) || variables.account == $pipelineAccount ||
+			('system:serviceaccount:' + variables.namespace + ':' + variables.account) in $platformAccounts ||
+			['system:serviceaccounts', 'system:serviceaccounts:' + variables.namespace].exists(g, g in $operatorGroups)`},
+		{Name: "sources", Expr: `
+			variables.volumes.filter(v, has(v.projected) && has(v.projected.sources) && v.projected.sources != null)
+			  .map(v, v.projected.sources)`},
+		{Name: "hasToken", Expr: `
+			!has(object.spec.automountServiceAccountToken) || object.spec.automountServiceAccountToken ||
+			variables.sources.exists(l, l.exists(s, has(s.serviceAccountToken)))`},
+		{Name: "hasOtherCredential", Expr: `
+			variables.sources.exists(l, l.exists(s, has(s.podCertificate) ||
+			  (has(s.serviceAccountToken) && has(s.serviceAccountToken.audience) && s.serviceAccountToken.audience != '')))`},
+		{Name: "mountToken", Expr: `$mountToken`},
+	},
+	Validations: []Validation{{
+		Name:    "is-copy",
+		Expr:    `variables.copyLabel in variables.labels && variables.labels[variables.copyLabel] == 'true'`,
+		Message: `$portal may create only copy pods, which carry the label $copyLabel: "true".`,
+		Why:     "The label is how the rules for debug containers, the delete policy and the reaper know the pod: without it none of them holds.",
+	}, {
+		Name: "baseline",
+		Expr: `
+			!variables.onTheNode && !variables.callsElsewhere && !variables.privileged && !variables.unconfined &&
+			!variables.unsafeSysctls`,
+		Message: "A copy pod keeps to the baseline of the Pod Security Standards in all of its containers: nothing privileged, nothing of the node's (namespaces, paths, ports), no added capability, no profile taken off, no unsafe sysctl, no probe of another host.",
+		Why:     "Each of these is a way out of the container to the node, and from there to every pod and credential on it.",
+	}, {
+		Name: "service-account",
+		Expr: `
+			!variables.isPlatforms && !variables.hasOtherCredential && (variables.mountToken || !variables.hasToken)`,
+		Message: "A copy pod runs as no ServiceAccount of the platform and has no token (automountServiceAccountToken: false, no projected token or certificate).",
+		Why:     "A pod acts as its ServiceAccount: a copy with a pipeline's account starts pipelines, one with an operator's account is an operator.",
+	}, {
+		Name: "placement",
+		Expr: `
+			!has(object.spec.nodeName) &&
+			(!has(object.spec.tolerations) || object.spec.tolerations.all(t,
+			  has(t.key) && t.key in ['node.kubernetes.io/not-ready', 'node.kubernetes.io/unreachable'] &&
+			  has(t.operator) && t.operator == 'Exists' && has(t.effect) && t.effect == 'NoExecute' &&
+			  has(t.tolerationSeconds))) &&
+			(!has(object.spec.priorityClassName) || !object.spec.priorityClassName.startsWith('system-')) &&
+			(!has(object.spec.schedulerName) || object.spec.schedulerName == 'default-scheduler')`,
+		Message: "A copy pod goes where the default scheduler puts it: no nodeName, no tolerations of its own, no system priority class.",
+		Why:     "A node's name and a toleration lead onto the control plane; a system priority pushes other pods off their node.",
+	}, {
+		Name:    "labels",
+		Expr:    `variables.labels.all(k, k in variables.copyLabels)`,
+		Message: "A copy pod carries no labels but $copyLabels.",
+		Why:     "With the app's labels the copy is a pod of the app: its Service sends it the users' requests, and its ReplicaSet deletes another pod for it.",
+	}, {
+		Name: "metadata",
+		Expr: `
+			!has(object.metadata.finalizers) && !has(object.metadata.ownerReferences) &&
+			(!has(object.spec.terminationGracePeriodSeconds) || object.spec.terminationGracePeriodSeconds <= 3600)`,
+		Message: "A copy pod has no finalizers and no ownerReferences, and terminationGracePeriodSeconds is at most 3600.",
+		Why:     "A finalizer or a long grace period keeps the copy running after its deletion; an owner lets somebody else decide when it ends.",
+	}},
+})
+
+// platformAccounts are the user names of the ServiceAccounts that the Profile knows as somebody's,
+// other than those in the platform's namespaces.
+func platformAccounts(p profile.Profile) any {
+	i := p.Identities
+	accounts := []string{}
+	for _, x := range []profile.Identity{i.Writer, i.Reader, i.Portal, i.Pipeline} {
+		if x.ServiceAccount != "" {
+			accounts = append(accounts, x.Username())
+		}
+	}
+	for _, u := range i.Operators.Users {
+		if strings.HasPrefix(u, "system:serviceaccount:") {
+			accounts = append(accounts, u)
+		}
+	}
+	return accounts
+}
