@@ -158,12 +158,18 @@ func (m *matcher) whyNot(a admission.Attributes, o admission.ObjectInterfaces, c
 	if !m.run.trace {
 		return nil
 	}
-	matches := func(kept string) bool {
+	matches := func(c *admissionv1.MatchResources, kept string) bool {
 		ok, _, _, err := m.PolicyMatcher.DefinitionMatches(a, o, validating.NewValidatingAdmissionPolicyAccessor(withConstraints(loosened(c, kept))))
 		return ok || err != nil
 	}
 	for _, part := range []string{"rule", "operation", "scope", "resourceName", "excludeResourceRules", "namespaceSelector", "objectSelector"} {
-		if !matches(part) {
+		if !matches(c, part) {
+			if part != "rule" { // what the rules for other resources say is no reason
+				c = c.DeepCopy()
+				c.ResourceRules = slices.DeleteFunc(c.ResourceRules, func(r admissionv1.NamedRuleWithOperations) bool {
+					return !matches(&admissionv1.MatchResources{ResourceRules: []admissionv1.NamedRuleWithOperations{r}, MatchPolicy: c.MatchPolicy}, "")
+				})
+			}
 			return &Skip{By: part, InBinding: inBinding, Detail: m.explainSkip(part, a, c)}
 		}
 	}

@@ -54,6 +54,8 @@ func TestATraceSaysWhyAPolicyDidNotApply(t *testing.T) {
 		{"another resource", rule("    resourceRules: [{apiGroups: [apps], apiVersions: [v1], operations: [CREATE], resources: [deployments]}]\n"), "rule", "deployments.apps"},
 		{"a rule for pods does not see their status", rule("    resourceRules: [{apiGroups: [\"\"], apiVersions: [v1], operations: [CREATE], resources: [pods/status]}]\n"), "rule", "pods/status"},
 		{"another operation", rule("    resourceRules: [{apiGroups: [\"\"], apiVersions: [v1], operations: [DELETE], resources: [pods]}]\n"), "operation", "CREATE"},
+		{"another operation than its own resource's rule", rule("    resourceRules:\n    - {apiGroups: [\"\"], apiVersions: [v1], operations: [CREATE], resources: [pods/binding]}\n" +
+			"    - {apiGroups: [\"\"], apiVersions: [v1], operations: [DELETE], resources: [pods]}\n"), "operation", "the rules name DELETE, the request is a CREATE"},
 		{"another scope", rule("    resourceRules: [{apiGroups: [\"\"], apiVersions: [v1], operations: [CREATE], resources: [pods], scope: Cluster}]\n"), "scope", "Cluster"},
 		{"another name", rule("    resourceRules: [{apiGroups: [\"\"], apiVersions: [v1], operations: [CREATE], resources: [pods], resourceNames: [db]}]\n"), "resourceName", `"web"`},
 		{"an excluded resource", rule("    resourceRules: [" + pods + "]\n    excludeResourceRules: [" + pods + "]\n"), "excludeResourceRules", ""},
