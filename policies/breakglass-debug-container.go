@@ -77,10 +77,10 @@ access: the writer sets it for approved requests, and nothing here knows about t
 
 		// Volumes, by name.
 		{Name: "volumes", Expr: `has(object.spec.volumes) ? object.spec.volumes : []`},
-		{Name: "mountable", Expr: `
-			variables.volumes.filter(v, !has(v.hostPath) &&
-			  (!has(v.projected) || !has(v.projected.sources) || v.projected.sources == null ||
-			  v.projected.sources.all(s, !has(s.serviceAccountToken) && !has(s.podCertificate)))).map(v, v.name)`},
+		{Name: "forbidden", Expr: `
+			variables.volumes.filter(v, has(v.hostPath) ||
+			  (has(v.projected) && has(v.projected.sources) && v.projected.sources != null &&
+			  v.projected.sources.exists(s, has(s.serviceAccountToken) || has(s.podCertificate)))).map(v, v.name)`},
 		{Name: "emptyDirs", Expr: `variables.isCopy ? variables.volumes.filter(v, has(v.emptyDir)).map(v, v.name) : []`},
 		{Name: "tokenPath", Expr: `'/var/run/secrets/kubernetes.io/serviceaccount'`},
 		{Name: "covers", Expr: `
@@ -159,7 +159,7 @@ access: the writer sets it for approved requests, and nothing here knows about t
 		Why:     "A session looks at the app's data and does not change it. A subPath that is missing is created even for a read-only mount, and what is propagated into a mount is not read-only.",
 	}, {
 		Name:    "no-token-mount",
-		Expr:    `variables.mounts.all(ms, ms.all(m, m.name in variables.mountable))`,
+		Expr:    `variables.mounts.all(ms, ms.all(m, !(m.name in variables.forbidden)))`,
 		Message: "A debug container mounts no ServiceAccount token, no pod certificate and no hostPath volume.",
 		Why:     "With the app's token the person is the app to the API server, which may be allowed far more than a session.",
 	}, {
