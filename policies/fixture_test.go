@@ -45,8 +45,14 @@ func compiled(t *testing.T, m policies.Manifests) *harness.Set {
 	return set
 }
 
-// load returns the cases of a policy that are meant for the tier of a Profile.
+// load returns the cases of a policy that are meant for a Profile.
 func load(t *testing.T, policy string, p profile.Profile) []fixture.Case {
+	t.Helper()
+	return slices.DeleteFunc(resolve(t, policy, p), func(c fixture.Case) bool { return !c.In(string(p.Tier)) })
+}
+
+// resolve returns all cases of a policy.
+func resolve(t *testing.T, policy string, p profile.Profile) []fixture.Case {
 	t.Helper()
 	file, err := fixture.LoadFile(filepath.Join("testdata", policy+".yaml"))
 	if err != nil {
@@ -56,7 +62,7 @@ func load(t *testing.T, policy string, p profile.Profile) []fixture.Case {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return slices.DeleteFunc(cases, func(c fixture.Case) bool { return !c.In(string(p.Tier)) })
+	return cases
 }
 
 // otherProfiles are clusters unlike the built-in ones: as short as possible, with other names and
@@ -117,6 +123,19 @@ func TestEveryCaseGetsTheAnswerThatItExpects(t *testing.T) {
 				}
 				if c.Policy != policy {
 					t.Errorf("%s:%d: the cases are about %s", c.File, c.PolicyLine, c.Policy)
+				}
+			}
+		}
+	}
+}
+
+// TestTheBuiltInProfilesHaveWhatEveryCaseNeeds keeps a misspelled need from leaving a case out for ever.
+func TestTheBuiltInProfilesHaveWhatEveryCaseNeeds(t *testing.T) {
+	for _, p := range profile.Builtin() {
+		for _, policy := range render(t, p).Policies {
+			for _, c := range resolve(t, policy.Name, p) {
+				if c.Lacks != "" {
+					t.Errorf("%s:%d: profile %s has no %s", c.File, c.Line, p.Name, c.Lacks)
 				}
 			}
 		}

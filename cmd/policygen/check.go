@@ -260,6 +260,7 @@ func (c *checkRun) print(p *printer) {
 		if !s.complete {
 			others += s.printGaps(p)
 		}
+		others += s.printNotRun(p)
 	}
 	if others > 0 {
 		p.printf("\n")

@@ -119,11 +119,11 @@ func (t *testRun) printFailures(p *printer) {
 	}
 }
 
-// printGaps prints what no case proves, and what of foreign suites was not run.
+// printGaps prints what no case proves, and what was not run.
 func (t *testRun) printGaps(p *printer) {
 	n := 0
 	for _, s := range t.suites {
-		n += s.printGaps(p)
+		n += s.printGaps(p) + s.printNotRun(p)
 	}
 	if n > 0 {
 		p.printf("\n")
@@ -136,10 +136,16 @@ func (s suite) printGaps(p *printer) int {
 	for _, g := range gaps {
 		p.printf("%s  %s\n", p.paint(yellow, "UNCOVERED"), clean(g.Gap(g.item)))
 	}
-	for _, c := range s.notCovered {
+	return len(gaps)
+}
+
+// printNotRun prints what of one suite was not run, and returns the number of lines.
+func (s suite) printNotRun(p *printer) int {
+	all := s.notRun()
+	for _, c := range all {
 		p.printf("%s  %s\n", p.paint(yellow, "NOT RUN"), clean(c.String()))
 	}
-	return len(gaps) + len(s.notCovered)
+	return len(all)
 }
 
 // policyRow is what a policy's cases came to, over all suites of the same kind.

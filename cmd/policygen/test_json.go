@@ -58,7 +58,7 @@ func (t *testRun) json() testJSON {
 		for _, g := range s.gaps() {
 			out.Uncovered = append(out.Uncovered, g.json())
 		}
-		for _, n := range s.notCovered {
+		for _, n := range s.notRun() {
 			out.NotRun = append(out.NotRun, notRunJSON(n))
 		}
 	}

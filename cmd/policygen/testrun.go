@@ -30,8 +30,27 @@ type suite struct {
 	// run, so that a gap is a finding.
 	coverage []fixture.Coverage
 	complete bool
+	// leftOut are the cases that are not for this profile, because of what it lacks.
+	leftOut []fixture.Case
 	// notCovered is what a foreign suite tests and cannot be run.
 	notCovered []fixture.NotCovered
+}
+
+// notRun is everything that was not run, the cases that were left out for one reason as one.
+func (s suite) notRun() []fixture.NotCovered {
+	all := slices.Clone(s.notCovered)
+	n := map[[2]string]int{}
+	for _, c := range s.leftOut {
+		n[[2]string{c.File, c.Lacks}]++
+	}
+	for _, c := range s.leftOut {
+		key := [2]string{c.File, c.Lacks}
+		if n[key] > 0 {
+			all = append(all, fixture.NotCovered{File: c.File, Line: c.Line, What: fmt.Sprintf("%s: profile %s has no %s", count(n[key], "case"), s.name, c.Lacks)})
+		}
+		n[key] = 0
+	}
+	return all
 }
 
 func (s suite) failed() int {
@@ -164,13 +183,14 @@ func (t *testRun) fixtures(files []string, subjects []subject, complete bool, ea
 		if o.fixture {
 			each(o.path)
 		}
-		for i, results := range o.results {
-			suites[i].results = append(suites[i].results, results...)
+		for i, c := range o.cases {
+			suites[i].results = append(suites[i].results, c.results...)
+			suites[i].leftOut = append(suites[i].leftOut, c.leftOut...)
 		}
 	}
 	for i := range suites {
 		s := &suites[i]
-		s.coverage = fixture.Cover(t.ctx, s.subject.set, s.subject.tier(), s.results)
+		s.coverage = fixture.Cover(t.ctx, s.subject.set, s.subject.tier(), s.results, s.leftOut...)
 	}
 	return suites
 }
@@ -179,8 +199,14 @@ func (t *testRun) fixtures(files []string, subjects []subject, complete bool, ea
 type fileOutcome struct {
 	path    string
 	fixture bool
-	results [][]fixture.Result // of each subject
+	cases   []fileCases // of each subject
 	err     error
+}
+
+// fileCases is what became of the cases of a file.
+type fileCases struct {
+	results []fixture.Result
+	leftOut []fixture.Case
 }
 
 // file judges the cases of a file by each subject, if it is a fixture.
@@ -209,11 +235,11 @@ func (t *testRun) file(path string, subjects []subject) fileOutcome {
 		return o
 	}
 	for _, s := range subjects {
-		results, err := t.cases(file, s)
+		cases, err := t.cases(file, s)
 		if err != nil {
 			return fileOutcome{path: path, fixture: true, err: err}
 		}
-		o.results = append(o.results, results)
+		o.cases = append(o.cases, cases)
 	}
 	return o
 }
@@ -233,28 +259,31 @@ func known(file *fixture.File, subjects []subject) error {
 }
 
 // cases judges the cases of one file that are meant for a subject.
-func (t *testRun) cases(file *fixture.File, s subject) ([]fixture.Result, error) {
+func (t *testRun) cases(file *fixture.File, s subject) (fileCases, error) {
+	var j fileCases
 	if s.profile != nil {
 		policy, err := policies.Get(file.Policy)
 		if err == nil && !policy.AppliesTo(*s.profile) {
-			return nil, nil
+			return j, nil
 		}
 	}
 	cases, err := file.Resolve(s.inputs(t.now, s.cluster))
 	if err != nil {
-		return nil, err
+		return j, err
 	}
-	var results []fixture.Result
 	for _, c := range cases {
+		if c.Lacks != "" {
+			j.leftOut = append(j.leftOut, c)
+		}
 		if !c.In(s.tier()) {
 			continue
 		}
-		results = append(results, fixture.Run(t.ctx, s.set, c))
+		j.results = append(j.results, fixture.Run(t.ctx, s.set, c))
 		if t.more != nil {
 			t.more(s.set, c)
 		}
 	}
-	return results, nil
+	return j, nil
 }
 
 // foreign judges the suites in other layouts at a path, and tells whether there are any.
