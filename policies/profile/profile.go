@@ -220,7 +220,8 @@ type Proxy struct {
 	Service string `json:"service"`
 	// Port is the number or the name of its port. Required.
 	Port string `json:"port"`
-	// Path begins the paths that may be called, such as /v1/. Required.
+	// Path begins the paths that may be called: /v1/ stands for all below it, /v1 for itself and all
+	// below it. Required.
 	Path string `json:"path"`
 }
 

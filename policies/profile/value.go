@@ -20,6 +20,10 @@ import (
 //	identities.X.subject      the one exact form of X in a binding
 //	identities.X.bareSubject  the same before the API server fills in its API group
 //	identities.X.impostor     another subject of the same name
+//	closedWorld.proxies.N.namespace, .name
+//	                          the two parts of the service
+//	closedWorld.proxies.N.below, .beside
+//	                          a path that may be called, and one that only begins like it; a path of / has none beside
 func (p Profile) Value(path string) (any, error) {
 	v, err := p.tree()
 	if err != nil {
@@ -79,6 +83,16 @@ func (p Profile) tree() (any, error) {
 		for name, s := range map[string]rbacv1.Subject{"subject": i.Subject(), "bareSubject": bare, "impostor": impostor} {
 			if of[name], err = jsonForm(s); err != nil {
 				return nil, err
+			}
+		}
+	}
+	if world, ok := top["closedWorld"].(map[string]any); ok {
+		for i, x := range p.ClosedWorld.Proxies {
+			of := world["proxies"].([]any)[i].(map[string]any)
+			of["namespace"], of["name"], _ = strings.Cut(x.Service, "/")
+			of["below"] = strings.TrimSuffix(x.Path, "/") + "/x"
+			if x.Path != "/" {
+				of["beside"] = strings.TrimSuffix(x.Path, "/") + "-x"
 			}
 		}
 	}
