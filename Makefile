@@ -54,6 +54,7 @@ fuzz: ## every fuzz target for FUZZTIME
 generate: ## make the generated files again
 	cd hack/gen && $(GO) run .
 	$(GO) test -count=1 ./cel/fixture ./policies/profile -run Schema -update
+	$(GO) test -count=1 ./internal/project -run Generated -update
 
 verify: ## fail if a generated file, go.mod or go.sum is not up to date
 	hack/verify.sh

@@ -4,10 +4,12 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"go/format"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -50,6 +52,40 @@ func TestExplainUsesTheProfilesThatItIsGiven(t *testing.T) {
 	p.Tiers = map[string][]profile.Tier{"breakglass-pod-delete": nil}
 	if e, err := policies.Explain("breakglass-pod-delete", p); err != nil || !strings.Contains(e.String(), "Profiles: none\n") {
 		t.Errorf("switched off: %s, %v", e, err)
+	}
+}
+
+func TestTheReferenceHoldsEveryRuleWithItsMessageAndReason(t *testing.T) {
+	reference, err := policies.Reference()
+	if err != nil {
+		t.Fatal(err)
+	}
+	plain := regexp.MustCompile(`\\(.)`).ReplaceAllString(reference, "$1")
+	for _, name := range policies.Names() {
+		e, err := policies.Explain(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, want := range []string{
+			fmt.Sprintf("| [%s](#%s) | %s | %s | %d |\n", name, name, strings.Join(e.Profiles, ", "), e.Summary, len(e.Validations)),
+			"\n## " + name + "\n", e.Doc,
+		} {
+			if !strings.Contains(plain, want) {
+				t.Errorf("the reference lacks %q", want)
+			}
+		}
+		for _, v := range e.Validations {
+			on := ""
+			if len(v.Profiles) < len(e.Profiles) {
+				on = " (" + strings.Join(v.Profiles, ", ") + ")"
+			}
+			if want := fmt.Sprintf("- **%s**%s: “%s” %s\n", v.Name, on, v.Message, v.Why); !strings.Contains(plain, want) {
+				t.Errorf("%s: the reference lacks %q", name, want)
+			}
+		}
+	}
+	if strings.Contains(reference, "debug-*") || !strings.Contains(reference, `debug-\*`) {
+		t.Error("plain text becomes markup")
 	}
 }
 

@@ -87,16 +87,15 @@ func TestTheFormForTheAPIIsRefusedAsAFile(t *testing.T) {
 }
 
 // TestPoliciesFromFilesGiveEveryCaseTheSameAnswer starts the API server's plugin from the
-// configuration that the documentation shows, with no policy in its cluster.
+// configuration that the documentation shows, with no policy in its cluster. Flight has all policies.
 func TestPoliciesFromFilesGiveEveryCaseTheSameAnswer(t *testing.T) {
-	for _, p := range profile.Builtin() {
-		x, m := prove(t, p), render(t, p)
-		for i, policy := range m.Policies {
-			one := policies.Manifests{Profile: p, Policies: m.Policies[i : i+1], Bindings: m.Bindings[i : i+1]}
-			x.compare(t, upstream(t, configuration(t, writeStatic(t, one)), x.cases[policy.Name]), policy.Name, func(message string) string {
-				return strings.ReplaceAll(message, "'"+policy.Name+"'", "'"+policy.Name+policies.StaticSuffix+"'")
-			})
-		}
+	p := profile.Builtin()[1]
+	x, m := prove(t, p), render(t, p)
+	for i, policy := range m.Policies {
+		one := policies.Manifests{Profile: p, Policies: m.Policies[i : i+1], Bindings: m.Bindings[i : i+1]}
+		x.compare(t, upstream(t, configuration(t, writeStatic(t, one)), x.cases[policy.Name]), policy.Name, func(message string) string {
+			return strings.ReplaceAll(message, "'"+policy.Name+"'", "'"+policy.Name+policies.StaticSuffix+"'")
+		})
 	}
 }
 
