@@ -253,27 +253,12 @@ func (r *Request) update(t *holdschema.Table) {
 		}
 	case "status":
 		carry(r.Object, r.OldObject, "spec")
+		r.updatePodStatus()
 	case "ephemeralcontainers":
 		r.updateEphemeralContainers()
+	case "resize":
+		r.resizePod()
 	}
-}
-
-// updateEphemeralContainers keeps only the containers of the update
-// (kubernetes pkg/registry/core/pod/strategy.go, dropNonEphemeralContainerUpdates).
-func (r *Request) updateEphemeralContainers() {
-	spec, _ := r.Object["spec"].(map[string]any)
-	containers, ok := spec["ephemeralContainers"]
-	updated := copyObject(r.OldObject)
-	updatedSpec, _ := updated["spec"].(map[string]any)
-	if updatedSpec == nil {
-		updatedSpec = map[string]any{}
-		updated["spec"] = updatedSpec
-	}
-	delete(updatedSpec, "ephemeralContainers")
-	if ok {
-		updatedSpec["ephemeralContainers"] = containers
-	}
-	r.Object = updated
 }
 
 func carry(to, from map[string]any, field string) {
