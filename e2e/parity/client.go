@@ -12,6 +12,7 @@ import (
 	"k8s.io/apiserver/pkg/authentication/serviceaccount"
 
 	"hangar.io/holdshort/cel/harness"
+	"hangar.io/holdshort/e2e/kit/world"
 )
 
 // outgoing is the request as a client sends it.
@@ -25,8 +26,7 @@ func (j *Judge) outgoing(ctx context.Context, written, completed harness.Request
 	if _, _, err := serviceaccount.SplitUsername(r.User.Name); err == nil && len(r.User.Groups) > 0 {
 		r.User.Groups = completed.User.Groups
 	}
-	whole := r.Subresource == "" || r.Subresource == "status" || r.Subresource == "ephemeralcontainers"
-	if r.Operation != admission.Update || !whole {
+	if r.Operation != admission.Update || !world.Whole(r.Subresource) {
 		return r, nil
 	}
 	namespace := r.Namespace

@@ -35,10 +35,11 @@ type Judge struct {
 	granted []string // namespaces that have RoleBindings of it
 }
 
-// NewJudge returns a judge over running servers.
-func NewJudge(s *pair.Servers) *Judge {
+// NewJudge returns a judge over running servers. Policies reach P and R, and more servers on their
+// etcd.
+func NewJudge(s *pair.Servers, more ...*cluster.APIServer) *Judge {
 	return &Judge{
-		servers: s, gate: pair.NewGate(s), world: world.New(s.Dynamic),
+		servers: s, gate: pair.NewGate(s, more...), world: world.New(s.Dynamic),
 		audits: map[*cluster.APIServer]*audit.Reader{s.P: audit.Open(s.P.AuditLog), s.R: audit.Open(s.R.AuditLog)},
 	}
 }
@@ -113,6 +114,40 @@ func (j *Judge) Judge(ctx context.Context, c fixture.Case, set *harness.Set) (*R
 	}
 	r.compare()
 	return r, nil
+}
+
+// Ask makes what a case describes exist and sends its request to a server. The reviews are what
+// policies admitted on a server with the recorder behind them.
+func (j *Judge) Ask(ctx context.Context, c fixture.Case, server *cluster.APIServer) (*send.Answer, []*admissionapi.AdmissionReview, error) {
+	if err := j.reach(ctx, c, server); err != nil {
+		return nil, nil, fmt.Errorf("the case's world cannot be made: %w", err)
+	}
+	written := c.Request
+	if err := harness.Complete(&written, c.Cluster, time.Now()); err != nil {
+		return nil, nil, err
+	}
+	outgoing, err := j.outgoing(ctx, c.Request, written)
+	if err != nil {
+		return nil, nil, err
+	}
+	return j.servers.Send(ctx, server, c.Cluster.Resources, outgoing)
+}
+
+// Install replaces all policies by those of a suite; none is bound.
+func (j *Judge) Install(ctx context.Context, s *Suite) error {
+	refused, err := j.gate.Install(ctx, s.Policies)
+	for name, refusal := range refused {
+		err = errors.Join(err, fmt.Errorf("the server refuses the policy %s: %w", name, refusal))
+	}
+	return err
+}
+
+// Bind puts one policy of the installed suite into force, or all of them if none is named.
+func (j *Judge) Bind(ctx context.Context, s *Suite, policy string) error {
+	if policy == "" {
+		return j.gate.Bind(ctx, s.Bindings)
+	}
+	return j.gate.Bind(ctx, s.bindings(policy))
 }
 
 // replay evaluates the recorded review and lists its differences to the completed request.

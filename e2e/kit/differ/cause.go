@@ -45,7 +45,7 @@ func later(d Difference) bool {
 }
 
 var explanations = []explanation{
-	{drawn, "", regexp.MustCompile(`^(object|oldObject)\.metadata\.(uid|creationTimestamp)$`), both},
+	{drawn, "", regexp.MustCompile(`^(object|oldObject)\.metadata\.(uid|creationTimestamp|deletionTimestamp)$`), both},
 	{drawn, "", regexp.MustCompile(`^object\.metadata\.name$`), both},
 	{fields, "", regexp.MustCompile(`^(object|oldObject)\.metadata\.managedFields$`), added},
 	{storage, "", regexp.MustCompile(`^(object|oldObject)\.metadata\.resourceVersion$`), nil},

@@ -17,7 +17,7 @@ import (
 	"hangar.io/holdshort/e2e/kit/wait"
 )
 
-// Gate decides which policies P and R run, and knows when a change has reached them.
+// Gate decides which policies its servers run, and knows when a change has reached them.
 //
 // A server compiles policies and bindings from two watches about once a second. The gate proves
 // arrival by a policy of its own, the barrier: written after everything else, it is seen last.
@@ -26,6 +26,7 @@ import (
 // pkg/admission/plugin/policy/generic/policy_source.go, calculatePolicyData).
 type Gate struct {
 	s          *Servers
+	servers    []*cluster.APIServer
 	generation int
 	policies   []string
 	bindings   []string
@@ -38,8 +39,14 @@ type Gate struct {
 
 const arrival = 15 * time.Second
 
-// NewGate returns the gate of the servers, which run P and R. There is one at a time.
-func NewGate(s *Servers) *Gate { return &Gate{s: s, params: map[admissionv1.ParamKind]string{}} }
+// NewGate returns the gate of P and R, which run, and of more servers on their etcd. There is one at
+// a time.
+func NewGate(s *Servers, more ...*cluster.APIServer) *Gate {
+	return &Gate{
+		s: s, servers: append([]*cluster.APIServer{s.P, s.R}, more...),
+		params: map[admissionv1.ParamKind]string{},
+	}
+}
 
 // Install replaces all policies. None of them is bound. It returns the policies that the server
 // refuses, by name; the others are installed.
@@ -87,7 +94,7 @@ func (g *Gate) add(ctx context.Context, p *admissionv1.ValidatingAdmissionPolicy
 	return err
 }
 
-// Bind replaces all bindings and waits until P and R run what they bind and nothing else.
+// Bind replaces all bindings and waits until the servers run what they bind and nothing else.
 func (g *Gate) Bind(ctx context.Context, bindings []*admissionv1.ValidatingAdmissionPolicyBinding) error {
 	if err := g.unbind(ctx); err != nil {
 		return err
@@ -101,7 +108,7 @@ func (g *Gate) Bind(ctx context.Context, bindings []*admissionv1.ValidatingAdmis
 		g.bindings = append(g.bindings, b.Name)
 	}
 	mark := fmt.Sprintf("Validation failed for ValidatingAdmissionPolicy '%s' with binding '%s': arrived", barrierName, last.Name)
-	for _, server := range []*cluster.APIServer{g.s.P, g.s.R} {
+	for _, server := range g.servers {
 		err := wait.Until(ctx, arrival, "the policies to reach "+server.Name, func(ctx context.Context) error {
 			warnings, err := probe(ctx, server, metav1.NamespaceDefault, nil, "")
 			if err != nil {

@@ -38,7 +38,7 @@ func (p *Servers) Send(ctx context.Context, server *cluster.APIServer, t *schema
 			return wait.Stop(err)
 		}
 		answer, reviews = got, seen
-		judged := len(seen) > 0 || strings.Contains(got.Status.Message, "ValidatingAdmissionPolicy")
+		judged := len(seen) > 0 || strings.Contains(got.Status.Message, "ValidatingAdmissionPolicy") || unauthorized(got)
 		if !judged && cached(got) && time.Since(begin) < settle {
 			return errors.New(got.Status.Message)
 		}
@@ -50,6 +50,12 @@ func (p *Servers) Send(ctx context.Context, server *cluster.APIServer, t *schema
 // cached tells whether a refusal may come from a cache that is behind: only admission plugins
 // look things up there, and they answer 403.
 func cached(a *send.Answer) bool { return a.Code == 403 || a.Code == 404 || a.Code == 409 }
+
+// unauthorized tells whether the authorizer refused the request (apiserver
+// pkg/endpoints/handlers/responsewriters/errors.go, ForbiddenStatusError).
+func unauthorized(a *send.Answer) bool {
+	return a.Code == 403 && strings.Contains(a.Status.Message, " is forbidden: User ") && strings.Contains(a.Status.Message, " cannot ")
+}
 
 // concerns tells whether an admission request is the one that r leads to.
 func concerns(a *admissionapi.AdmissionRequest, r harness.Request) bool {

@@ -2,10 +2,16 @@ package world
 
 import (
 	"maps"
+	"slices"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	kschema "k8s.io/apimachinery/pkg/runtime/schema"
 )
+
+// Whole tells whether requests to a subresource carry the whole object that it belongs to.
+func Whole(subresource string) bool {
+	return slices.Contains([]string{"", "status", "ephemeralcontainers", "resize"}, subresource)
+}
 
 // Parent returns the least object that a request to a subresource can be sent to: a pod for its
 // eviction, a Deployment for its scale. It is nil for kinds whose subresources carry the whole
@@ -15,7 +21,7 @@ func Parent(gvr kschema.GroupVersionResource, subresource, namespace, name strin
 	if !ok {
 		template, ok = templates[gvr.GroupResource().String()]
 	}
-	if !ok || subresource == "status" || subresource == "ephemeralcontainers" {
+	if !ok || Whole(subresource) {
 		return nil
 	}
 	o := &unstructured.Unstructured{Object: template()}
