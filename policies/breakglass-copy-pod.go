@@ -53,7 +53,7 @@ injectors obey the copy's annotations.`,
 		{Name: "copyLabels", Expr: `$copyLabels`},
 		{Name: "labels", Expr: `has(object.metadata.labels) ? object.metadata.labels : {}`},
 		{Name: "annotations", Expr: `has(object.metadata.annotations) ? object.metadata.annotations : {}`},
-		{Name: "namespace", Expr: `has(request.namespace) ? request.namespace : ''`},
+		{Name: "requestNamespace", Expr: `has(request.namespace) ? request.namespace : ''`},
 		{Name: "containers", Expr: `
 			(has(object.spec.containers) && object.spec.containers != null ? object.spec.containers : []) +
 			(has(object.spec.initContainers) ? object.spec.initContainers : [])`},
@@ -115,9 +115,9 @@ injectors obey the copy's annotations.`,
 		// The identity. The API server has put the older field serviceAccount into this one.
 		{Name: "account", Expr: `has(object.spec.serviceAccountName) ? object.spec.serviceAccountName : 'default'`},
 		{Name: "isPlatforms", Expr: `
-			variables.namespace.matches($platformNamespaces) || variables.account == $pipelineAccount ||
-			('system:serviceaccount:' + variables.namespace + ':' + variables.account) in $platformAccounts ||
-			['system:serviceaccounts', 'system:serviceaccounts:' + variables.namespace].exists(g, g in $operatorGroups)`},
+			variables.requestNamespace.matches($platformNamespaces) || variables.account == $pipelineAccount ||
+			('system:serviceaccount:' + variables.requestNamespace + ':' + variables.account) in $platformAccounts ||
+			['system:serviceaccounts', 'system:serviceaccounts:' + variables.requestNamespace].exists(g, g in $operatorGroups)`},
 		{Name: "sources", Expr: `
 			variables.volumes.filter(v, has(v.projected) && has(v.projected.sources) && v.projected.sources != null)
 			  .map(v, v.projected.sources)`},

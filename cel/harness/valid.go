@@ -2,6 +2,7 @@ package harness
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -9,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	metav1validation "k8s.io/apimachinery/pkg/apis/meta/v1/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+	apiservercel "k8s.io/apiserver/pkg/cel"
 )
 
 // validPolicy checks what decides, beside the expressions, whether a policy does what it seems to:
@@ -38,6 +40,11 @@ func validPolicy(p *admissionv1.ValidatingAdmissionPolicy) field.ErrorList {
 		}
 		names[c.Name] = true
 	}
+	for i, v := range s.Variables {
+		if !identifier(v.Name) {
+			errs = append(errs, field.Invalid(field.NewPath("variables").Index(i).Child("name"), v.Name, "must be a CEL identifier, and no reserved word"))
+		}
+	}
 	if len(s.Validations) == 0 && len(s.AuditAnnotations) == 0 {
 		errs = append(errs, field.Required(field.NewPath("validations"), "a policy has at least one validation or audit annotation"))
 	}
@@ -55,6 +62,15 @@ func validPolicy(p *admissionv1.ValidatingAdmissionPolicy) field.ErrorList {
 		}
 	}
 	return errs
+}
+
+var identifiers = regexp.MustCompile(`^[_a-zA-Z][_a-zA-Z0-9]*$`)
+
+// identifier tells whether a variable may have the name. CEL reads variables.namespace, but its
+// grammar reserves the word.
+func identifier(name string) bool {
+	escaped, _ := apiservercel.Escape(name)
+	return identifiers.MatchString(name) && escaped != "__"+name+"__"
 }
 
 // validBinding does for a binding what validPolicy does for a policy.

@@ -47,6 +47,12 @@ func TestWhatTheServerRefusesToStoreIsAProblem(t *testing.T) {
 		{"no validation", "validations", func(p P, _ B) { p.Spec.Validations = nil }},
 		{"an unknown reason", "validations[0].reason", func(p P, _ B) { p.Spec.Validations[0].Reason = word("Unauthorized") }},
 		{"a message of two lines", "validations[0].message", func(p P, _ B) { p.Spec.Validations[0].Message = "a\nb" }},
+		{"a variable named by a reserved word", "variables[0].name", func(p P, _ B) {
+			p.Spec.Variables = []admissionv1.Variable{{Name: "namespace", Expression: "'a'"}}
+		}},
+		{"a variable that is no identifier", "variables[0].name", func(p P, _ B) {
+			p.Spec.Variables = []admissionv1.Variable{{Name: "a-b", Expression: "'a'"}}
+		}},
 		{"two conditions of one name", "matchConditions[1].name", func(p P, _ B) {
 			p.Spec.MatchConditions = append(p.Spec.MatchConditions, p.Spec.MatchConditions[0])
 		}},
