@@ -17,10 +17,10 @@ import (
 	"hangar.io/holdshort/policies"
 )
 
-const checkLong = `Check is the gate for a change of policies. It renders the rule set, compiles every expression as
-the API server does when it creates a policy and when it evaluates one, validates fields, runs all cases, and reports
-for each policy and tier the cases, what they cover, and how much of its cost limit the dearest
-expression used.
+const checkLong = `Check is the gate for a change of policies. It renders the rule set for every target, compiles every
+expression as the API server does when it creates a policy and when it evaluates one, validates
+fields, runs all cases, and reports for each policy and tier the cases, what they cover, and how much
+of its cost limit the dearest expression used.
 
 With -f it checks other policies, by the cases that are named or lie beside them. Cases that are
 missing are then reported, but are no findings. If there is no case at all, the summary says so:
@@ -46,6 +46,9 @@ func newCheck() *cobra.Command {
 			c.validate()
 			subjects, err := c.flags.load(cmd.InOrStdin(), stderr)
 			if err != nil {
+				return err
+			}
+			if err := c.render(subjects); err != nil {
 				return err
 			}
 			c.ctx, c.now, c.more = cmd.Context(), time.Now(), c.measure
@@ -82,7 +85,7 @@ type checkRun struct {
 
 // finding is something that has to be mended.
 type finding struct {
-	Kind    string `json:"kind"` // definition, field, expression, case or coverage
+	Kind    string `json:"kind"` // definition, rendering, field, expression, case or coverage
 	Policy  string `json:"policy"`
 	Profile string `json:"profile"`
 	File    string `json:"file"`
@@ -100,7 +103,7 @@ func (f finding) String() string {
 		on = " on " + f.Profile
 	}
 	var parts []string
-	for _, part := range []string{at, f.Policy + on, f.Message} {
+	for _, part := range []string{at, strings.TrimSpace(f.Policy + on), f.Message} {
 		if part != "" {
 			parts = append(parts, part)
 		}
@@ -157,6 +160,29 @@ func (c *checkRun) validate() {
 			c.findings = append(c.findings, finding{Kind: "definition", Message: e.Error()})
 		}
 	}
+}
+
+// render looks for policies that cannot be written in one of the forms of render.
+func (c *checkRun) render(subjects []subject) error {
+	for _, s := range subjects {
+		if s.profile == nil {
+			continue
+		}
+		m, err := policies.Render(*s.profile, policies.Options{})
+		if err != nil {
+			return err
+		}
+		for _, t := range targets {
+			_, err := t.files(m)
+			if err == nil {
+				continue
+			}
+			for _, e := range split(err) {
+				c.findings = append(c.findings, finding{Kind: "rendering", Profile: s.name(), Message: fmt.Sprintf("--target %s: %s", t.name, e)})
+			}
+		}
+	}
+	return nil
 }
 
 // find turns what the run came to into findings.
