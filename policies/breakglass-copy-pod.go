@@ -23,13 +23,16 @@ field by the time that the policy looks.
 Placement keeps the two ways closed that go around the scheduler and the taints: a node's name, and tolerations. Node
 selectors and affinity stay, since an app may need an architecture, and taints hold for them.
 
+Labels and tokens that webhooks of the cluster add to every pod are refused like others: keep such webhooks away from
+copies, or let copies run as a ServiceAccount for which they add nothing.
+
 What is left to somebody who holds the writer's token, and with it the right to create copies in an app's namespace: the
-images and commands of the copy's containers, and every Secret, ConfigMap and PersistentVolumeClaim of the namespace as
-volume or environment. An app's copy needs its own of these, and the request does not tell which those are. So the token
-reads all Secrets of app namespaces, by way of a container that the holder chooses, until the copy's time is over.
-A NetworkPolicy on the copy label and an image policy narrow it; breakglass-rolebinding leaves the grant, and the audit log
-the copy. A copy may also be called like the next pod of a StatefulSet, which then waits for the copy to go; and
-injectors obey the copy's annotations.`,
+images and commands of the copy's containers, every Secret and ConfigMap of the namespace as volume or environment, and
+every PersistentVolumeClaim, which a container that is not called debug-* may also write. An app's copy needs its own of
+these, and the request does not tell which those are. So the token is worth all Secrets and volumes of app namespaces,
+by way of a container that the holder chooses, until the copy's time is over. A NetworkPolicy on the copy label and
+an image policy narrow it; the grant and the copy are in the audit log. A copy may also be called like the next pod of a
+StatefulSet, which then waits for the copy to go; and injectors obey the copy's annotations.`,
 	Links: []string{
 		"https://kubernetes.io/docs/concepts/security/pod-security-standards/#baseline",
 		"https://github.com/kubernetes/pod-security-admission/tree/master/policy",

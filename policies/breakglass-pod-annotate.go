@@ -4,7 +4,7 @@ package policies
 var BreakglassPodAnnotate = policy(Policy{
 	Name:    "breakglass-pod-annotate",
 	Summary: "the writer changes one annotation of a pod, and nothing else",
-	Doc: `The role of a session inside a pod includes the update of pods, for one thing: the annotation that says that
+	Doc: `The role of a session inside a pod includes patch on pods, for one thing: the annotation that says that
 process access was approved, without which breakglass-debug-container admits no container that sees the app's
 processes. RBAC knows no fields. Without this policy the same right puts another image into any pod of the namespace,
 takes pods out of their Services and ReplicaSets, or leaves a pod that cannot be deleted.
