@@ -237,3 +237,59 @@ func TestThePortalMintsTokensOfOneAccountWhichNoPodCarries(t *testing.T) {
 		t.Error("no built-in profile has an actor")
 	}
 }
+
+// TestTheClosedWorldLetsThroughWhatTheRolesGive keeps two lists of the built-in profiles in step: a
+// right without its entry would be refused in the middle of a session.
+func TestTheClosedWorldLetsThroughWhatTheRolesGive(t *testing.T) {
+	for _, p := range profile.Builtin() {
+		w := rights(t, p)
+		for _, role := range []string{p.Names.Roles.Live, p.Names.Roles.Copy} { // as a grant binds them
+			w.bindings = append(w.bindings, bound{"", "a grant", "ClusterRole " + role, []rbacv1.Subject{p.Identities.Writer.Subject()}})
+		}
+		checked := 0
+		for _, b := range w.bindings {
+			for _, r := range w.rules[b.role] {
+				for _, verb := range r.Verbs {
+					operation := operationOf(verb, r.Resources[0])
+					if operation == "" {
+						continue
+					}
+					checked++
+					if !allows(p, b.subjects[0], operation, qualified(r)) {
+						t.Errorf("%s: %s gives %s of %s, and closedWorld.allow does not", p.Name, b.role, verb, qualified(r))
+					}
+				}
+			}
+		}
+		if checked < 10 {
+			t.Errorf("%s: %d rights were compared", p.Name, checked)
+		}
+	}
+}
+
+// operationOf is what admission sees of a verb, empty for what it does not see.
+func operationOf(verb, resource string) string {
+	if strings.HasSuffix(resource, "/attach") || strings.HasSuffix(resource, "/proxy") {
+		return "CONNECT"
+	}
+	return map[string]string{"create": "CREATE", "update": "UPDATE", "patch": "UPDATE", "delete": "DELETE"}[verb]
+}
+
+// qualified is the resource of a rule as a Profile writes it.
+func qualified(r rbacv1.PolicyRule) string {
+	plural, subresource, sub := strings.Cut(r.Resources[0], "/")
+	if r.APIGroups[0] != "" {
+		plural += "." + r.APIGroups[0]
+	}
+	if sub {
+		plural += "/" + subresource
+	}
+	return plural
+}
+
+func allows(p profile.Profile, s rbacv1.Subject, operation, resource string) bool {
+	return slices.ContainsFunc(p.ClosedWorld.Allow, func(a profile.Allowance) bool {
+		of := map[string]rbacv1.Subject{"writer": p.Identities.Writer.Subject(), "reader": p.Identities.Reader.Subject()}[a.Identity]
+		return of == s && slices.Contains(a.Operations, operation) && slices.Contains(a.Resources, resource)
+	})
+}
