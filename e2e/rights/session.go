@@ -78,7 +78,7 @@ func (s *Stage) Copy(ctx context.Context) ([]Step, error) {
 	if err != nil {
 		return nil, err
 	}
-	copied, err := s.example(ctx, "breakglass-copy-pod", admission.Create, "")
+	copied, err := s.example(ctx, "breakglass-debug-container", admission.Create, "")
 	if err != nil {
 		return nil, err
 	}
