@@ -64,7 +64,7 @@ func resolve(t *testing.T, path string, p *profile.Profile) []fixture.Case {
 	if p == nil {
 		return cases
 	}
-	return slices.DeleteFunc(cases, func(c fixture.Case) bool { return !c.In(string(p.Tier)) })
+	return slices.DeleteFunc(cases, func(c fixture.Case) bool { return !c.In(string(p.Tier)) || c.Lacks != "" })
 }
 
 // TestEveryCaseGetsItsAnswerFromWhatKyvernoMakesOfThePolicies goes from the bytes that are applied,
