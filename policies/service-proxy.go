@@ -42,13 +42,8 @@ decode: segments of letters, digits and - . _ ~ : @ that do not begin with a dot
 		Why:     "A service trusts what comes from the API server: its other paths, and other services, were never meant for the portal.",
 	}},
 	Values: map[string]func(profile.Profile) any{
-		"targets": func(p profile.Profile) any { return proxyTargets(p) },
-		"reachable": func(p profile.Profile) any {
-			if list := proxyTargets(p); len(list) > 0 {
-				return list
-			}
-			return "none"
-		},
+		"targets":   func(p profile.Profile) any { return proxyTargets(p) },
+		"reachable": func(p profile.Profile) any { return orNone(proxyTargets(p)) },
 	},
 })
 

@@ -4,11 +4,14 @@ import (
 	"context"
 	"errors"
 	"io"
+	"maps"
 	"testing"
 
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apiserver/pkg/admission"
 	"k8s.io/apiserver/pkg/admission/initializer"
@@ -92,6 +95,9 @@ func attributes(t *testing.T, c fixture.Case) admission.Attributes {
 		if content == nil {
 			return nil
 		}
+		if !scheme.Scheme.Recognizes(r.Kind) {
+			return &unstructured.Unstructured{Object: content} // a custom resource
+		}
 		o, err := scheme.Scheme.New(r.Kind)
 		if err != nil {
 			t.Fatalf("%s:%d: %v", c.File, c.Line, err)
@@ -118,7 +124,11 @@ func upstream(t *testing.T, config io.Reader, cases []fixture.Case, objects ...r
 	t.Helper()
 	known := map[string]bool{}
 	for _, c := range cases {
-		for name, ns := range c.Cluster.Namespaces {
+		described := maps.Clone(c.Cluster.Namespaces)
+		if name := c.Request.Namespace; name != "" && described[name] == nil {
+			described[name] = &corev1.Namespace{} // it exists, and nothing else is known of it
+		}
+		for name, ns := range described {
 			if !known[name] {
 				objects = append(objects, harness.CompleteNamespace(name, ns))
 			}

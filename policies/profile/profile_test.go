@@ -176,6 +176,8 @@ func TestValuesAreFoundByTheirPath(t *testing.T) {
 		"namespaces.platform":            []any{"tower", "holdshort", "pipeline-system", "app-x-cicd", "infra-x-cicd"},
 		"ttl.allowed.last":               "75m",
 		"federation.targets.0.name":      "ground",
+		"federation.actor":               map[string]any{"namespace": "tower", "name": "tower-writer"},
+		"federation.beyond":              int64(601),
 		"closedWorld.proxies.0":          map[string]any{"service": "pipeline-system/pipeline-api", "namespace": "pipeline-system", "name": "pipeline-api", "port": "8080", "path": "/v1/", "below": "/v1/x", "beside": "/v1-x"},
 		"closedWorld.allow.0.operations": []any{"CREATE", "DELETE"},
 	}

@@ -20,6 +20,8 @@ import (
 //	identities.X.subject      the one exact form of X in a binding
 //	identities.X.bareSubject  the same before the API server fills in its API group
 //	identities.X.impostor     another subject of the same name
+//	federation.actor          namespace and name of the ServiceAccount that Actor tells, if there is one
+//	federation.beyond         a second more than the lifetime, if that is less than an hour, the API's default
 //	closedWorld.proxies.N.namespace, .name
 //	                          the two parts of the service
 //	closedWorld.proxies.N.below, .beside
@@ -85,6 +87,13 @@ func (p Profile) tree() (any, error) {
 				return nil, err
 			}
 		}
+	}
+	federation := top["federation"].(map[string]any)
+	if namespace, name, ok := strings.Cut(p.Actor(), "/"); ok {
+		federation["actor"] = map[string]any{"namespace": namespace, "name": name}
+	}
+	if p.Federation.Lifetime < maxLifetime {
+		federation["beyond"] = int64(p.Federation.Lifetime) + 1
 	}
 	if world, ok := top["closedWorld"].(map[string]any); ok {
 		for i, x := range p.ClosedWorld.Proxies {
