@@ -165,12 +165,12 @@ access: the writer sets it for approved requests, and nothing here knows about t
 	}, {
 		Name: "mount-path",
 		Expr: `
-			variables.mounts.all(ms, ms.all(m, m.mountPath.matches('^/pod-volumes(/[A-Za-z0-9_-][A-Za-z0-9._-]*)+$') ||
+			variables.mounts.all(ms, ms.all(m, m.mountPath.matches('^/pod-volumes/[A-Za-z0-9_-][A-Za-z0-9._-]*$') ||
 			  (m.mountPath == variables.tokenPath && m.name in variables.emptyDirs))) &&
 			variables.containers.all(c, !has(c.terminationMessagePath) ||
 			  c.terminationMessagePath == '/dev/termination-log')`,
-		Message: "A debug container mounts volumes below /pod-volumes/ only; in a copy pod also an empty emptyDir at the token's path. Its terminationMessagePath stays /dev/termination-log.",
-		Why:     "A volume over /bin or /etc replaces the pinned image with files that somebody else wrote. The kubelet mounts a writable file at terminationMessagePath.",
+		Message: "A debug container mounts volumes directly below /pod-volumes/ only; in a copy pod also an empty emptyDir at the token's path. Its terminationMessagePath stays /dev/termination-log.",
+		Why:     "A volume over /bin or /etc replaces the pinned image with files that somebody else wrote. A mount inside another follows the links that the app left there, and the kubelet mounts a writable file at terminationMessagePath.",
 	}, {
 		Name: "no-devices",
 		Expr: `
