@@ -47,8 +47,7 @@ access: the writer sets it for approved requests, and nothing here knows about t
 	Conditions: []Condition{{
 		Name: "debug-or-copy",
 		Expr: `
-			(has(request.subResource) && request.subResource == 'ephemeralcontainers') ||
-			(has(object.metadata.labels) && $copyLabel in object.metadata.labels &&
+			request.operation == 'UPDATE' || (has(object.metadata.labels) && $copyLabel in object.metadata.labels &&
 			  object.metadata.labels[$copyLabel] == 'true')`,
 	}},
 	Variables: []Variable{
@@ -63,11 +62,9 @@ access: the writer sets it for approved requests, and nothing here knows about t
 		{Name: "own", Expr: `
 			(has(object.spec.containers) && object.spec.containers != null ? object.spec.containers : []) +
 			(has(object.spec.initContainers) ? object.spec.initContainers : [])`},
-		{Name: "before", Expr: `
-			variables.isCopy || !has(oldObject.spec.ephemeralContainers) ? [] : oldObject.spec.ephemeralContainers`},
+		{Name: "before", Expr: `has(oldObject.spec.ephemeralContainers) ? oldObject.spec.ephemeralContainers : []`},
 		{Name: "added", Expr: `
-			has(object.spec.ephemeralContainers) ?
-			object.spec.ephemeralContainers.filter(c, !(c in variables.before)) : []`},
+			(has(object.spec.ephemeralContainers) ? object.spec.ephemeralContainers : []).filter(c, !(c in variables.before))`},
 		{Name: "containers", Expr: `
 			!variables.judged ? [] :
 			variables.isCopy ? variables.own.filter(c, c.name.startsWith('debug-')) : variables.added`},

@@ -176,6 +176,11 @@ func TestWhatAnAPIServerRefusesItselfIsRefusedAllTheSame(t *testing.T) {
 		"an old container that is changed is a new one": {"an old container beside the new one is not judged again",
 			func(c fixture.Case) { container(c, 0)["command"] = []any{"sh"} },
 			[]string{"image", "non-root", "group", "no-escalation", "read-only-root", "capabilities", "process-access", "name"}},
+		"a name that ends where the id of an empty annotation begins": {"an approved session sees the processes of a container",
+			func(c fixture.Case) {
+				c.Request.OldObject["metadata"].(object)["annotations"] = object{"hangar.io/breakglass-process-access": ""}
+				container(c, 0)["name"] = "debug-"
+			}, []string{"process-access"}},
 		"a privileged container that says that it may not escalate": {"a debug container is admitted",
 			func(c fixture.Case) { context(c)["privileged"] = true }, []string{"unprivileged"}},
 		"a variable from a file": {"a debug container is admitted",
