@@ -19,13 +19,14 @@ What is demanded has to stand on the container itself, so that it can be read th
 AppArmor and SELinux may come from the pod, which apps have and debug containers rarely set. What counts for them is
 what the kubelet makes of both. An AppArmor annotation has become the field by the time that the policy looks.
 
-On Flight the rules hold for everyone, everywhere. On Ground they hold in app namespaces, and system:masters, whom
-nothing could hold, is exempt. Time to live and managed-by label of a copy hold everywhere for everyone: a
-forgotten copy runs the app's code with the app's secrets, whoever made it.
+On Flight the rules hold for everyone, everywhere. On Ground they hold in app namespaces, and system:masters, who
+could delete the policy, is exempt; the writer is not, in whatever groups. Time to live and managed-by label of a copy
+hold everywhere for everyone: a forgotten copy runs the app's code with the app's secrets, whoever made it.
 
 A volume is judged by what the pod says of it. A Secret that holds a token, a claim on a volume that is a folder of
-the node, or a CSI driver that hands out credentials look like any other volume. So does the annotation of process
-access: the writer sets it for approved requests, and nothing here knows about the approval.`,
+the node, or a CSI driver that hands out credentials look like any other volume. The annotation of process access
+says that the writer, or whoever else may annotate pods, set it: nothing here knows of an approval. And the image of a
+container of a copy can be changed later by whoever may update pods; breakglass-pod-annotate keeps the writer from it.`,
 	Links: []string{
 		"https://kubernetes.io/docs/concepts/workloads/pods/ephemeral-containers/",
 		"https://kubernetes.io/docs/reference/kubectl/generated/kubectl_debug/",
