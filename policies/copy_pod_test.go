@@ -67,6 +67,9 @@ cases:
   patch: {object: {spec: {volumes: [{name: t, projected: {sources: [{podCertificate: {signerName: example.com/pods, keyType: ED25519}}]}}]}}}
   expect: {deny: service-account}
 
+# Without the node's network the API refuses it as well.
+- {name: a process of a Windows node, base: copy, patch: {object: {spec: {securityContext: {windowsOptions: {hostProcess: true}}}}}, expect: {deny: baseline}}
+
 # A priority class of the cluster's own is no system priority.
 - {name: a priority class, base: copy, patch: {object: {spec: {priorityClassName: apps, priority: 1000}}}, expect: allow}
 `
