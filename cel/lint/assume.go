@@ -1,0 +1,105 @@
+package lint
+
+import (
+	"github.com/google/cel-go/common/operators"
+	"github.com/google/cel-go/common/types"
+
+	"hangar.io/holdshort/cel/schema"
+)
+
+// assume is the state in which a bool term is true or false, with what follows from that; nil if it
+// cannot be.
+func (e *evaluation) assume(s *state, t *term, truth bool) *state {
+	if t.kind == callTerm && len(t.args) == 2 {
+		switch t.name {
+		case operators.Equals:
+			if s = e.assumeEqual(s, t.args[0], t.args[1], truth); s == nil {
+				return nil
+			}
+		case operators.Less, operators.LessEquals, operators.Greater, operators.GreaterEquals:
+			if s = e.assumeOrder(s, t.name, t.args[0], t.args[1], truth); s == nil {
+				return nil
+			}
+		}
+	}
+	v := int64(0)
+	if truth {
+		v = 1
+	}
+	return s.with(t, truthFact, v)
+}
+
+func (e *evaluation) assumeEqual(s *state, a, b *term, equal bool) *state {
+	if b.kind != constTerm {
+		return s
+	}
+	if equal {
+		k := comparable(s.kinds(a), s.kinds(b))
+		if s = s.narrow(a, k); s == nil {
+			return nil
+		}
+		if n, ok := b.value.(types.Int); ok && k == schema.Int {
+			if s = s.bound(a, int64(n), int64(n)); s == nil {
+				return nil
+			}
+		}
+		if k == b.shape.Kinds {
+			s = s.with(a, equalFact, int64(b.id))
+		}
+		if text, ok := b.value.(types.String); ok && text != "" {
+			return s.bound(e.size(a), 1, maxInt)
+		}
+		return s
+	}
+	switch x := b.value.(type) {
+	case types.Null:
+		return s.narrow(a, s.kinds(a)&^schema.Null)
+	case types.String:
+		if x == "" && s.kinds(a) == schema.String {
+			return s.bound(e.size(a), 1, maxInt)
+		}
+	case types.Int:
+		if s.kinds(a) != schema.Int {
+			return s
+		}
+		least, most := s.bounds(a)
+		switch int64(x) {
+		case least:
+			return s.bound(a, least+1, maxInt)
+		case most:
+			return s.bound(a, minInt, most-1)
+		}
+	}
+	return s
+}
+
+// assumeOrder bounds an int that is compared with one that is known.
+func (e *evaluation) assumeOrder(s *state, operator string, a, b *term, truth bool) *state {
+	if s.kinds(a) != schema.Int || s.kinds(b) != schema.Int {
+		return s
+	}
+	if !truth {
+		operator = map[string]string{
+			operators.Less: operators.GreaterEquals, operators.LessEquals: operators.Greater,
+			operators.Greater: operators.LessEquals, operators.GreaterEquals: operators.Less,
+		}[operator]
+	}
+	if operator == operators.Greater || operator == operators.GreaterEquals {
+		a, b = b, a
+		operator = map[string]string{operators.Greater: operators.Less, operators.GreaterEquals: operators.LessEquals}[operator]
+	}
+	// Now a < b or a <= b.
+	gap := int64(0)
+	if operator == operators.Less {
+		gap = 1
+	}
+	aLeast, _ := s.bounds(a)
+	_, bMost := s.bounds(b)
+	if bMost < minInt+gap || aLeast > maxInt-gap {
+		return nil
+	}
+	if s = s.bound(a, minInt, bMost-gap); s == nil {
+		return nil
+	}
+	return s.bound(b, aLeast+gap, maxInt)
+}

@@ -1,0 +1,296 @@
+package lint
+
+import (
+	"github.com/google/cel-go/common/ast"
+	"github.com/google/cel-go/common/operators"
+	"github.com/google/cel-go/common/types"
+
+	"hangar.io/holdshort/cel/schema"
+)
+
+// fold is a comprehension, told by the form that its macro has (cel-go parser/macro.go and
+// ext/comprehensions.go).
+type fold struct {
+	macro     string
+	predicate ast.Expr // of all, exists, existsOne, filter, and map with a filter
+	result    ast.Expr // of map and optional bindings
+}
+
+func foldOf(c ast.ComprehensionExpr) fold {
+	step, accu := c.LoopStep(), c.AccuVar()
+	if l := c.IterRange(); l.Kind() == ast.ListKind && len(l.AsList().Elements()) == 0 {
+		return fold{macro: "bind"}
+	}
+	call := func(x ast.Expr) (string, []ast.Expr) {
+		if x.Kind() != ast.CallKind {
+			return "", nil
+		}
+		return x.AsCall().FunctionName(), x.AsCall().Args()
+	}
+	isAccu := func(x ast.Expr) bool { return x.Kind() == ast.IdentKind && x.AsIdent() == accu }
+	name, args := call(step)
+	switch {
+	case name == operators.LogicalAnd && len(args) == 2 && isAccu(args[0]) && isAccu(c.Result()):
+		return fold{macro: "all", predicate: args[1]}
+	case name == operators.LogicalOr && len(args) == 2 && isAccu(args[0]) && isAccu(c.Result()):
+		return fold{macro: "exists", predicate: args[1]}
+	}
+	var f fold
+	if name == operators.Conditional && len(args) == 3 && isAccu(args[2]) {
+		f.predicate = args[0]
+		name, args = call(args[1])
+	}
+	if name != operators.Add || len(args) != 2 || !isAccu(args[0]) {
+		return fold{}
+	}
+	switch added := args[1]; {
+	case f.predicate != nil && added.Kind() == ast.LiteralKind && added.AsLiteral() == types.IntOne:
+		f.macro = "existsOne"
+	case added.Kind() == ast.ListKind && len(added.AsList().Elements()) == 1 && isAccu(c.Result()):
+		f.macro, f.result = "map", added.AsList().Elements()[0]
+		if f.predicate != nil && c.IterVar2() == "" && f.result.Kind() == ast.IdentKind && f.result.AsIdent() == c.IterVar() {
+			f.macro = "filter"
+		}
+	default:
+		return fold{}
+	}
+	return f
+}
+
+func (e *evaluation) comprehension(x ast.Expr, s *state) []outcome {
+	c := x.AsComprehension()
+	f := foldOf(c)
+	switch f.macro {
+	case "bind":
+		return e.on(e.eval(c.AccuInit(), s), func(o outcome) []outcome {
+			inner := *e
+			inner.scope = &scope{c.AccuVar(), o.value, e.scope}
+			return inner.eval(c.Result(), o.state)
+		})
+	case "":
+		return []outcome{e.unknown(s, x.ID(), "this form of a comprehension is not analysed")}
+	}
+	return e.on(e.eval(c.IterRange(), s), func(o outcome) []outcome {
+		var out []outcome
+		if rest := o.state.kinds(o.value) &^ (schema.List | schema.Map); rest != 0 {
+			out = append(out, e.fault(o.state.narrow(o.value, rest), x.ID(), "%s can be %s, expected a list or a map", o.value, kindNames(rest)))
+		}
+		for _, k := range []schema.Kinds{schema.List, schema.Map} {
+			if next := o.state.narrow(o.value, k); next != nil {
+				out = append(out, e.fold(c, f, next, o.value, k)...)
+			}
+		}
+		return out
+	})
+}
+
+// part is a part of what a comprehension goes over: one item, or all items of a list or keys of a map.
+type part struct {
+	item *term
+	of   *term
+	kind schema.Kinds
+}
+
+func (e *evaluation) partsOf(of *term, kind schema.Kinds) []part {
+	switch {
+	case kind == schema.Map && of.kind == mapTerm:
+		var out []part
+		for i := 0; i+1 < len(of.args); i += 2 {
+			out = append(out, part{item: of.args[i]})
+		}
+		return out
+	case kind == schema.Map:
+		return []part{{of: of, kind: kind}}
+	case of.kind == listTerm:
+		var out []part
+		for _, a := range of.args {
+			out = append(out, part{item: a})
+		}
+		return out
+	case of.kind == callTerm && of.name == operators.Add && len(of.args) == 2 && of.shape.Kinds == schema.List:
+		return append(e.partsOf(of.args[0], kind), e.partsOf(of.args[1], kind)...)
+	}
+	return []part{{of: of, kind: kind}}
+}
+
+// body is the evaluation of an expression of the comprehension for one item of a part. item is a term
+// that stands for it, nil if the part is one item.
+func (e *evaluation) body(c ast.ComprehensionExpr, p part) (inner *evaluation, item *term, enter func(*state) *state) {
+	in := *e
+	enter = func(s *state) *state { return s }
+	bind := func(name string, t *term) { in.scope = &scope{name, t, in.scope} }
+	anyInt := &schema.Shape{Kinds: schema.Int, Min: 0, Max: maxInt}
+	switch {
+	case p.item != nil && c.IterVar2() == "":
+		bind(c.IterVar(), p.item)
+	case p.item != nil: // an item of a list literal, with its index
+		bind(c.IterVar(), e.fresh(anyInt))
+		bind(c.IterVar2(), p.item)
+	case p.kind == schema.Map:
+		item = e.key(p.of)
+		at := e.index(p.of, item, itemShape(p.of))
+		bind(c.IterVar(), item)
+		if c.IterVar2() != "" {
+			bind(c.IterVar2(), at)
+		}
+		enter = func(s *state) *state {
+			if s = s.bound(e.size(p.of), 1, maxInt); s == nil {
+				return nil
+			}
+			return s.with(at, presentFact, 1)
+		}
+	default:
+		item = e.item(p.of, itemShape(p.of))
+		if c.IterVar2() == "" {
+			bind(c.IterVar(), item)
+		} else {
+			bind(c.IterVar(), e.fresh(anyInt))
+			bind(c.IterVar2(), item)
+		}
+		enter = func(s *state) *state { return s.bound(e.size(p.of), 1, maxInt) }
+	}
+	return &in, item, enter
+}
+
+func (e *evaluation) fold(c ast.ComprehensionExpr, f fold, s *state, of *term, kind schema.Kinds) []outcome {
+	if kind == schema.Map && of.kind == mapTerm && c.IterVar2() != "" {
+		return []outcome{e.unknown(s, c.IterRange().ID(), "this form of a comprehension is not analysed")}
+	}
+	parts := e.partsOf(of, kind)
+	switch f.macro {
+	case "all":
+		return e.quantify(c, f, s, parts, false)
+	case "exists":
+		return e.quantify(c, f, s, parts, true)
+	}
+	return e.collect(c, f, s, of, parts)
+}
+
+// quantify is all and exists: one item can stop it, and absorbs the errors of others.
+func (e *evaluation) quantify(c ast.ComprehensionExpr, f fold, s *state, parts []part, stop bool) []outcome {
+	var operands []func(*state) []outcome
+	for _, p := range parts {
+		operands = append(operands, func(s *state) []outcome {
+			inner, item, enter := e.body(c, p)
+			start := enter(s)
+			if start == nil {
+				return []outcome{value(s, e.truth(!stop))} // there is no item
+			}
+			results := inner.truths(inner.eval(f.predicate, start), c.LoopStep().ID())
+			if p.item != nil {
+				return results
+			}
+			return e.everyItem(s, results, p, item, stop)
+		})
+	}
+	return e.logic(operands, stop, s)
+}
+
+// everyItem is the outcome for all items of a list of what one item can give.
+func (e *evaluation) everyItem(s *state, results []outcome, p part, item *term, stop bool) []outcome {
+	var out []outcome
+	var goesOn *state
+	for _, o := range results {
+		switch {
+		case o.fault != nil:
+			out = append(out, o)
+		case o.value == e.truth(stop):
+			out = append(out, value(o.state.without(item, e.terms), o.value))
+		case goesOn == nil:
+			goesOn = o.state
+		default:
+			goesOn = goesOn.join(o.state)
+		}
+	}
+	rest := e.truth(!stop)
+	switch {
+	case goesOn == nil: // only if there is no item
+		if empty := s.bound(e.size(p.of), 0, 0); empty != nil {
+			out = append(out, value(empty, rest))
+		}
+	case p.kind == schema.List:
+		// What holds for the item whichever it is holds for every item.
+		known := goesOn.about(item, e.every(p.of), e.terms)
+		out = append(out, value(s.adding(known, e.terms), rest))
+	default:
+		out = append(out, value(s, rest))
+	}
+	return e.join(out)
+}
+
+// collect is map, filter and exists_one: an error of an item is an error of the whole.
+func (e *evaluation) collect(c ast.ComprehensionExpr, f fold, s *state, of *term, parts []part) []outcome {
+	var out []outcome
+	var shape *schema.Shape
+	var kept *state // what is known of an item that the filter keeps
+	var keptItem *term
+	for _, p := range parts {
+		inner, item, enter := e.body(c, p)
+		start := enter(s)
+		if start == nil {
+			continue
+		}
+		results := []outcome{value(start, e.truth(true))}
+		if f.predicate != nil {
+			results = inner.truths(inner.eval(f.predicate, start), c.LoopStep().ID())
+		}
+		for _, o := range results {
+			switch {
+			case o.fault != nil:
+				out = append(out, o)
+			case o.value == e.truth(false):
+			case f.result != nil && f.macro == "map":
+				for _, r := range inner.eval(f.result, o.state) {
+					if r.fault != nil {
+						out = append(out, r)
+					} else if known := valueShape(r); shape == nil {
+						shape = known
+					} else {
+						shape = joinShapes(shape, known)
+					}
+				}
+			case kept == nil:
+				kept, keptItem = o.state, item
+			default:
+				kept = kept.join(o.state)
+			}
+		}
+	}
+	var result *term
+	switch f.macro {
+	case "existsOne":
+		result = e.fresh(boolShape)
+	case "map":
+		if shape == nil {
+			shape = anyShape
+		}
+		result = e.fresh(schema.ListOf(shape))
+	case "filter":
+		if len(parts) == 1 && parts[0].kind == schema.List {
+			result = e.kept(of)
+			if kept != nil {
+				s = s.adding(kept.about(keptItem, e.every(result), e.terms), e.terms)
+			}
+			break
+		}
+		item := itemShape(of)
+		if len(parts) > 0 && parts[0].kind == schema.Map {
+			item = textShape
+		}
+		result = e.fresh(schema.ListOf(item))
+	}
+	return append(out, value(s, result))
+}
+
+// valueShape is what stays known of a value when its path is forgotten.
+func valueShape(o outcome) *schema.Shape {
+	k := o.state.kinds(o.value)
+	if k == o.value.shape.Kinds {
+		return o.value.shape
+	}
+	if k&(schema.List|schema.Map) == 0 {
+		least, most := o.state.bounds(o.value)
+		return &schema.Shape{Kinds: k, Min: least, Max: most, Text: o.value.shape.Text, NonEmpty: o.value.shape.NonEmpty}
+	}
+	return &schema.Shape{Kinds: k, Min: minInt, Max: maxInt, Dynamic: true}
+}

@@ -1,0 +1,324 @@
+package lint
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/google/cel-go/common/types"
+	"github.com/google/cel-go/common/types/ref"
+
+	"hangar.io/holdshort/cel/schema"
+)
+
+// term is a value that an expression can have, named by how it is reached. Equal terms of one
+// analysis are one object, so that what is known of a value is known wherever it is read again:
+// evaluation has no side effects.
+type term struct {
+	kind  termKind
+	id    int32
+	name  string // of a root, field or function
+	args  []*term
+	seq   int32   // of elements and fresh values: which one
+	value ref.Val // of a constant
+	shape *schema.Shape
+	// general are the terms for every item of a list that this one, or a part of it, is an item of:
+	// what is known of them is known of it.
+	general []*term
+}
+
+type termKind uint8
+
+const (
+	constTerm termKind = iota
+	rootTerm           // a variable of the environment
+	fieldTerm          // args[0].name, or args[0]["name"]
+	indexTerm          // args[0][args[1]], with a key that is no constant text
+	itemTerm           // one item of args[0], or one value if that is a map
+	everyTerm          // every item of args[0]
+	keyTerm            // one key of the map args[0]
+	callTerm           // name(args...)
+	listTerm           // [args...]
+	mapTerm            // {args[0]: args[1], ...}
+	someTerm           // optional.of(args[0])
+	noneTerm           // optional.none()
+	keptTerm           // a list of some of the items of args[0], in another or the same order
+	freshTerm          // anything of its shape
+)
+
+// terms makes the terms of one analysis.
+type terms struct {
+	known map[string]*term
+	seq   int32
+	all   []*term
+}
+
+func newTerms() *terms { return &terms{known: map[string]*term{}} }
+
+func (ts *terms) make(t term) *term {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%d|%s|%d", t.kind, t.name, t.seq)
+	for _, a := range t.args {
+		fmt.Fprintf(&b, ",%d", a.id)
+	}
+	if t.kind == constTerm {
+		fmt.Fprintf(&b, "|%s|%T|%v", t.value.Type().TypeName(), t.value.Value(), t.value.Value())
+	}
+	if known := ts.known[b.String()]; known != nil {
+		return known
+	}
+	t.id = int32(len(ts.all))
+	ts.all = append(ts.all, &t)
+	ts.known[b.String()] = &t
+	t.general = ts.generalize(&t)
+	return &t
+}
+
+// maxGeneral bounds the general terms of one term, which multiply with the depth of nested lists.
+const maxGeneral = 8
+
+func (ts *terms) generalize(t *term) []*term {
+	var out []*term
+	add := func(g *term) {
+		if g != t && len(out) < maxGeneral {
+			out = append(out, g)
+		}
+	}
+	switch t.kind {
+	case itemTerm, indexTerm:
+		if t.kind == indexTerm && t.args[0].shape.Kinds&schema.List == 0 {
+			break
+		}
+		for _, l := range sources(t.args[0]) {
+			add(ts.every(l))
+			for _, g := range l.general {
+				add(ts.every(g))
+			}
+		}
+	case everyTerm:
+		for _, l := range sources(t.args[0]) {
+			if l != t.args[0] {
+				add(ts.every(l))
+			}
+			for _, g := range l.general {
+				add(ts.every(g))
+			}
+		}
+	case fieldTerm:
+		for _, g := range t.args[0].general {
+			add(ts.field(g, t.name, t.shape))
+		}
+	case callTerm:
+		if len(t.args) == 0 {
+			break
+		}
+		for _, g := range t.args[0].general {
+			args := append([]*term{g}, t.args[1:]...)
+			add(ts.call(t.name, t.shape, args...))
+		}
+	}
+	return out
+}
+
+// sources are the list itself and the lists that its items are taken from.
+func sources(l *term) []*term {
+	out := []*term{l}
+	for l.kind == keptTerm {
+		l = l.args[0]
+		out = append(out, l)
+	}
+	return out
+}
+
+func (ts *terms) constant(v ref.Val) *term {
+	return ts.make(term{kind: constTerm, value: v, shape: constShape(v)})
+}
+
+func (ts *terms) truth(b bool) *term { return ts.constant(types.Bool(b)) }
+
+func (ts *terms) root(name string, s *schema.Shape) *term {
+	return ts.make(term{kind: rootTerm, name: name, shape: s})
+}
+
+func (ts *terms) field(of *term, name string, s *schema.Shape) *term {
+	return ts.make(term{kind: fieldTerm, name: name, args: []*term{of}, shape: s})
+}
+
+func (ts *terms) index(of, key *term, s *schema.Shape) *term {
+	return ts.make(term{kind: indexTerm, args: []*term{of, key}, shape: s})
+}
+
+func (ts *terms) item(of *term, s *schema.Shape) *term {
+	ts.seq++
+	return ts.make(term{kind: itemTerm, args: []*term{of}, seq: ts.seq, shape: s})
+}
+
+func (ts *terms) every(of *term) *term {
+	return ts.make(term{kind: everyTerm, args: []*term{of}, shape: itemShape(of)})
+}
+
+func (ts *terms) key(of *term) *term {
+	ts.seq++
+	return ts.make(term{kind: keyTerm, args: []*term{of}, seq: ts.seq, shape: textShape})
+}
+
+func (ts *terms) call(name string, s *schema.Shape, args ...*term) *term {
+	return ts.make(term{kind: callTerm, name: name, args: args, shape: s})
+}
+
+func (ts *terms) composite(kind termKind, kinds schema.Kinds, args ...*term) *term {
+	return ts.make(term{kind: kind, args: args, shape: &schema.Shape{Kinds: kinds, Dynamic: kind == mapTerm}})
+}
+
+func (ts *terms) kept(of *term) *term {
+	ts.seq++
+	return ts.make(term{kind: keptTerm, args: []*term{of}, seq: ts.seq, shape: schema.ListOf(itemShape(of))})
+}
+
+func (ts *terms) fresh(s *schema.Shape) *term {
+	ts.seq++
+	return ts.make(term{kind: freshTerm, seq: ts.seq, shape: s})
+}
+
+// replace puts one term in the place of another wherever t is made of it.
+func (ts *terms) replace(t, old, by *term) *term {
+	if t == old {
+		return by
+	}
+	changed := false
+	args := make([]*term, len(t.args))
+	for i, a := range t.args {
+		args[i] = ts.replace(a, old, by)
+		changed = changed || args[i] != a
+	}
+	if !changed {
+		return t
+	}
+	c := *t
+	c.args, c.general = args, nil
+	return ts.make(c)
+}
+
+// uses tells whether t is made of another term.
+func (t *term) uses(other *term) bool {
+	if t == other {
+		return true
+	}
+	for _, a := range t.args {
+		if a.uses(other) {
+			return true
+		}
+	}
+	return false
+}
+
+// String is the term as an expression, for messages.
+func (t *term) String() string {
+	list := func(args []*term) string {
+		texts := make([]string, len(args))
+		for i, a := range args {
+			texts[i] = a.String()
+		}
+		return strings.Join(texts, ", ")
+	}
+	switch t.kind {
+	case constTerm:
+		if s, ok := t.value.(types.String); ok {
+			return fmt.Sprintf("%q", string(s))
+		}
+		return fmt.Sprint(t.value.Value())
+	case rootTerm:
+		return t.name
+	case fieldTerm:
+		return t.args[0].String() + "." + t.name
+	case indexTerm:
+		return t.args[0].String() + "[" + t.args[1].String() + "]"
+	case itemTerm:
+		return t.args[0].String() + "[i]"
+	case everyTerm:
+		return t.args[0].String() + "[*]"
+	case keyTerm:
+		return "a key of " + t.args[0].String()
+	case callTerm:
+		return t.name + "(" + list(t.args) + ")"
+	case listTerm:
+		return "[" + list(t.args) + "]"
+	case mapTerm:
+		return "{" + list(t.args) + "}"
+	case someTerm:
+		return "optional.of(" + list(t.args) + ")"
+	case noneTerm:
+		return "optional.none()"
+	case keptTerm:
+		return "some of " + t.args[0].String()
+	}
+	return "a value"
+}
+
+var (
+	textShape = &schema.Shape{Kinds: schema.String}
+	boolShape = &schema.Shape{Kinds: schema.Bool}
+)
+
+// constShape is the shape of a constant.
+func constShape(v ref.Val) *schema.Shape {
+	switch x := v.(type) {
+	case types.Bool:
+		return boolShape
+	case types.Int:
+		return &schema.Shape{Kinds: schema.Int, Min: int64(x), Max: int64(x)}
+	case types.Uint:
+		return &schema.Shape{Kinds: schema.Uint}
+	case types.Double:
+		return &schema.Shape{Kinds: schema.Double}
+	case types.String:
+		return &schema.Shape{Kinds: schema.String, NonEmpty: x != ""}
+	case types.Bytes:
+		return &schema.Shape{Kinds: schema.Bytes}
+	case types.Null:
+		return &schema.Shape{Kinds: schema.Null}
+	case types.Duration:
+		return &schema.Shape{Kinds: schema.Duration}
+	case types.Timestamp:
+		return &schema.Shape{Kinds: schema.Timestamp}
+	case *types.Type:
+		return &schema.Shape{Kinds: schema.Type}
+	}
+	return &schema.Shape{Kinds: schema.Opaque}
+}
+
+// itemShape is the shape of the items of a list, or of the values of a map.
+func itemShape(l *term) *schema.Shape {
+	if l.kind == listTerm {
+		if len(l.args) == 0 {
+			return anyShape
+		}
+		s := l.args[0].shape
+		for _, a := range l.args[1:] {
+			s = joinShapes(s, a.shape)
+		}
+		return s
+	}
+	if s := l.shape.Elem(); s != nil {
+		return s
+	}
+	return anyShape
+}
+
+// anyShape is a value of which nothing is known.
+var anyShape = &schema.Shape{Kinds: schema.Any, Min: minInt, Max: maxInt, Dynamic: true}
+
+const (
+	minInt = -1 << 63
+	maxInt = 1<<63 - 1
+)
+
+// joinShapes is a shape that holds for the values of both.
+func joinShapes(a, b *schema.Shape) *schema.Shape {
+	switch {
+	case a == b:
+		return a
+	case a.Kinds == b.Kinds && a.Kinds&(schema.List|schema.Map) == 0:
+		return &schema.Shape{Kinds: a.Kinds, NonEmpty: a.NonEmpty && b.NonEmpty, Min: min(a.Min, b.Min), Max: max(a.Max, b.Max)}
+	}
+	return &schema.Shape{Kinds: a.Kinds | b.Kinds, Min: minInt, Max: maxInt, Dynamic: true}
+}

@@ -1,0 +1,275 @@
+package lint
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	celgo "github.com/google/cel-go/cel"
+	"github.com/google/cel-go/common/ast"
+	"github.com/google/cel-go/parser"
+	admissionv1 "k8s.io/api/admissionregistration/v1"
+	kschema "k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apiserver/pkg/admission"
+
+	"hangar.io/holdshort/cel/harness"
+	"hangar.io/holdshort/cel/schema"
+)
+
+// Proof is what the analysis knows of one expression: that no request can make it fail, or which
+// errors it could not exclude.
+type Proof struct {
+	Policy            string
+	Field, Name, Text string
+	// Open are the errors that are not excluded, one for each node; empty: proved.
+	Open []Open
+	// Paths is the most that were followed at once, in the worst case.
+	Paths int
+}
+
+// Open is an error that is not excluded.
+type Open struct {
+	Case Case
+	// Field is the expression that fails: the proof's own, or that of a variable which it reads.
+	Field string
+	// Node is the id of the failing node, Source what is written there, and its place in the text of
+	// the expression, in characters.
+	Node       int64
+	Source     string
+	Start, End int
+	Why        string
+	// Unknown: the analysis does not know the construct, so that it says nothing of whether an error
+	// can happen.
+	Unknown bool
+}
+
+// Options of the analysis.
+type Options struct {
+	// Resources tells of kinds; nil: the built-in ones.
+	Resources *schema.Table
+	Assume    schema.Assume
+}
+
+// Total follows every expression of a policy through every case of the requests that it matches, and
+// says which can fail. What it calls proved cannot fail under the assumptions of the options; see
+// docs/proof.md. It is safe for concurrent use.
+func Total(set *harness.Set, policy string, o Options) ([]Proof, error) {
+	if o.Resources == nil {
+		o.Resources = schema.BuiltIn(schema.Newest)
+	}
+	checked, env, err := set.Checked(policy)
+	if err != nil {
+		return nil, err
+	}
+	run := &totality{
+		def: set.Policy(policy), bindings: set.Bindings(policy), checked: checked, functions: functionsOf(env), env: env, options: o,
+	}
+	run.proofs = make([]Proof, len(checked))
+	for i, c := range checked {
+		run.proofs[i] = Proof{Policy: policy, Field: c.Field, Name: c.Name, Text: c.Text}
+	}
+	for _, c := range casesOf(run.def.Spec.MatchConstraints, o.Resources) {
+		run.analyse(c)
+	}
+	for i := range run.proofs {
+		slices.SortStableFunc(run.proofs[i].Open, func(a, b Open) int {
+			return cmp.Or(cmp.Compare(a.Field, b.Field), cmp.Compare(a.Start, b.Start))
+		})
+	}
+	return run.proofs, nil
+}
+
+// totality is the analysis of one policy.
+type totality struct {
+	def       *admissionv1.ValidatingAdmissionPolicy
+	bindings  []*admissionv1.ValidatingAdmissionPolicyBinding
+	checked   []harness.Checked
+	functions *functions
+	env       *celgo.Env
+	options   Options
+	proofs    []Proof
+}
+
+func (r *totality) analyse(c Case) {
+	a := &analysis{terms: newTerms(), functions: r.functions, variables: map[string]*expression{}}
+	for _, x := range r.checked {
+		if strings.HasPrefix(x.Field, "variables[") {
+			a.variables[x.Name] = &expression{x.Field, x.AST}
+		}
+	}
+	a.roots = r.roots(a.terms, c, true)
+	start := r.conditions(a, c)
+	if len(start) == 0 {
+		return // no request of this case is judged
+	}
+	a.roots = r.roots(a.terms, c, false)
+	for i, x := range r.checked {
+		if x.AST == nil || strings.HasPrefix(x.Field, "variables[") || strings.HasPrefix(x.Field, "matchConditions[") {
+			continue
+		}
+		e := &evaluation{analysis: a, expression: &expression{x.Field, x.AST}}
+		a.steps, a.paths = 0, 0
+		if !strings.HasPrefix(x.Field, "validations[") || strings.HasSuffix(x.Field, ".messageExpression") {
+			delete(a.roots, "authorizer")
+			delete(a.roots, "authorizer.requestResource")
+		}
+		for _, s := range start {
+			var results []outcome
+			if x.Text != "" && strings.HasPrefix(x.Field, "validations[") && !strings.Contains(x.Field, ".") {
+				results = e.truths(e.eval(x.AST.Expr(), s), x.AST.Expr().ID())
+			} else {
+				results = e.eval(x.AST.Expr(), s)
+			}
+			r.report(i, c, results)
+		}
+		r.proofs[i].Paths = max(r.proofs[i].Paths, a.paths)
+		a.roots = r.roots(a.terms, c, false)
+	}
+}
+
+// conditions follows the match conditions as the server judges them: all of them, in any order, and
+// one that is false skips the policy whatever the others do. It returns what is known of the requests
+// that the policy judges.
+func (r *totality) conditions(a *analysis, c Case) []*state {
+	var operands []func(*state) []outcome
+	var places []int
+	for i, x := range r.checked {
+		if !strings.HasPrefix(x.Field, "matchConditions[") {
+			continue
+		}
+		if x.AST == nil {
+			return nil
+		}
+		e := &evaluation{analysis: a, expression: &expression{x.Field, x.AST}}
+		operands = append(operands, func(s *state) []outcome {
+			return e.truths(e.eval(x.AST.Expr(), s), x.AST.Expr().ID())
+		})
+		places = append(places, i)
+	}
+	e := &evaluation{analysis: a, expression: &expression{}}
+	var start []*state
+	for _, o := range e.logic(operands, false, noFacts) {
+		switch {
+		case o.fault != nil:
+			for _, i := range places {
+				if r.checked[i].Field == o.fault.field {
+					r.report(i, c, []outcome{o})
+				}
+			}
+		case o.value == e.truth(true):
+			start = append(start, o.state)
+		}
+	}
+	for _, i := range places {
+		r.proofs[i].Paths = max(r.proofs[i].Paths, a.paths)
+	}
+	const most = 8
+	if len(start) > most {
+		joined := start[0]
+		for _, s := range start[1:] {
+			joined = joined.join(s)
+		}
+		return []*state{joined}
+	}
+	return start
+}
+
+// report notes the errors among the outcomes of an expression, once a node.
+func (r *totality) report(i int, c Case, results []outcome) {
+	for _, o := range results {
+		if o.fault == nil {
+			continue
+		}
+		open := Open{Case: c, Field: o.fault.field, Node: o.fault.node, Why: o.fault.text, Unknown: o.fault.unknown}
+		if slices.ContainsFunc(r.proofs[i].Open, func(k Open) bool { return k.Field == open.Field && k.Node == open.Node }) {
+			continue
+		}
+		for _, x := range r.checked {
+			if x.Field == open.Field && x.AST != nil {
+				open.Source, open.Start, open.End = sourceOf(x, open.Node)
+			}
+		}
+		r.proofs[i].Open = append(r.proofs[i].Open, open)
+	}
+}
+
+// sourceOf is what is written at a node, and where, in characters.
+func sourceOf(x harness.Checked, node int64) (text string, start, end int) {
+	info := x.AST.SourceInfo()
+	if r, ok := info.GetOffsetRange(node); ok {
+		most := int32(len([]rune(x.Text)))
+		start, end = int(min(r.Start, most)), int(min(r.Stop, most))
+	}
+	ast.PreOrderVisit(x.AST.Expr(), ast.NewExprVisitor(func(e ast.Expr) {
+		if e.ID() == node && text == "" {
+			text, _ = parser.Unparse(e, info)
+		}
+	}))
+	return text, start, max(start, end)
+}
+
+// roots are the variables of the environment as a case has them. In match conditions namespaceObject
+// is always null (apiserver pkg/admission/plugin/webhook/matchconditions/matcher.go).
+func (r *totality) roots(ts *terms, c Case, inConditions bool) map[string]*term {
+	null := &schema.Shape{Kinds: schema.Null}
+	object := anyObject
+	switch {
+	case c.Operation == admission.Connect && !c.AnyResource:
+		object = schema.OptionsShape(c.Resource.Resource + "/" + c.Subresource)
+	case c.Kind.Kind != "":
+		object = r.options.Resources.ObjectShape(c.Kind, r.options.Assume)
+	}
+	old := object
+	switch c.Operation {
+	case admission.Create, admission.Connect:
+		old = null
+	case admission.Delete:
+		object = null
+	}
+	namespace := null
+	if !inConditions && c.Namespaced && c.Kind.Kind != "Namespace" {
+		namespace = schema.NamespaceShape(r.options.Assume)
+	}
+	request := schema.RequestCase{Operation: c.Operation, Subresource: c.Subresource, Namespaced: c.Namespaced, Kind: c.Kind}
+	roots := map[string]*term{
+		"object": ts.root("object", object), "oldObject": ts.root("oldObject", old),
+		"request":         ts.root("request", schema.RequestShape(request)),
+		"namespaceObject": ts.make(term{kind: rootTerm, name: "namespaceObject", seq: boolInt(inConditions), shape: namespace}),
+		"authorizer":      ts.root("authorizer", &schema.Shape{Kinds: schema.Opaque, Name: "kubernetes.authorization.Authorizer"}),
+		"authorizer.requestResource": ts.root("authorizer.requestResource",
+			&schema.Shape{Kinds: schema.Opaque, Name: "kubernetes.authorization.ResourceCheck"}),
+	}
+	if r.def.Spec.ParamKind != nil {
+		roots["params"] = ts.root("params", r.params())
+	}
+	return roots
+}
+
+func boolInt(b bool) int32 {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// anyObject is an object of any kind.
+var anyObject = &schema.Shape{Kinds: schema.Map, Dynamic: true}
+
+// params are null for a binding without a paramRef.
+func (r *totality) params() *schema.Shape {
+	k := r.def.Spec.ParamKind
+	gvk := kindOfParams(k)
+	shape := r.options.Resources.ParamShape(gvk)
+	for _, b := range r.bindings {
+		if b.Spec.ParamRef == nil {
+			c := *shape
+			c.Kinds |= schema.Null
+			return &c
+		}
+	}
+	return shape
+}
+
+func kindOfParams(k *admissionv1.ParamKind) (gvk kschema.GroupVersionKind) {
+	return kschema.FromAPIVersionAndKind(k.APIVersion, k.Kind)
+}

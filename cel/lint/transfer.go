@@ -1,0 +1,414 @@
+package lint
+
+import (
+	"math"
+	"regexp"
+	"strings"
+	"time"
+
+	"github.com/google/cel-go/common/operators"
+	"github.com/google/cel-go/common/types"
+
+	"hangar.io/holdshort/cel/schema"
+)
+
+// rule says when an overload fails on arguments of its kinds, and what is known of its result. It
+// returns why the overload may fail, "" for never, and the result, nil for anything of the type that
+// it is declared with.
+type rule func(e *evaluation, s *state, args []*term) (fails string, result *schema.Shape)
+
+// never is the rule of overloads that do not fail.
+func never(*evaluation, *state, []*term) (string, *schema.Shape) { return "", nil }
+
+// may is the rule of overloads that can fail on some arguments.
+func may(why string) rule {
+	return func(*evaluation, *state, []*term) (string, *schema.Shape) { return why, nil }
+}
+
+// transfer is what an overload does on arguments that it takes.
+func (e *evaluation) transfer(o overload, node int64, function string, s *state, args []*term) []outcome {
+	r, known := rules[o.id]
+	if !known {
+		return []outcome{e.unknown(s, node, "the analysis has no rule for %s", o.id)}
+	}
+	fails, shape := r(e, s, args)
+	var out []outcome
+	if fails != "" {
+		out = append(out, e.fault(s, node, "%s: %s", display(function), fails))
+	}
+	if shape == nil {
+		shape = shapeOf(o.result)
+	}
+	var result *term
+	switch function {
+	case "size":
+		result = e.size(args[0])
+		if least, most := e.sizeBounds(s, args[0]); s.bound(result, least, most) != nil {
+			s = s.bound(result, least, most)
+		}
+	case "reverse", "distinct", "sort", "@sortByAssociatedKeys":
+		result = e.kept(args[0])
+	case operators.Add:
+		if o.id == "add_list" {
+			shape = schema.ListOf(joinShapes(itemShape(args[0]), itemShape(args[1])))
+		}
+		result = e.terms.call(function, shape, args...)
+	default:
+		result = e.terms.call(function, shape, args...)
+	}
+	return append(out, value(s, result))
+}
+
+// ints is the rule of arithmetic that fails on overflow.
+func ints(f func(a, b int64) (int64, bool)) rule {
+	return func(_ *evaluation, s *state, args []*term) (string, *schema.Shape) {
+		a, b := [2]int64{}, [2]int64{}
+		a[0], a[1] = s.bounds(args[0])
+		b[0], b[1] = s.bounds(args[len(args)-1])
+		shape := &schema.Shape{Kinds: schema.Int, Min: math.MaxInt64, Max: math.MinInt64}
+		for _, x := range a {
+			for _, y := range b {
+				v, ok := f(x, y)
+				if !ok {
+					return "the result may not fit an int", &schema.Shape{Kinds: schema.Int, Min: minInt, Max: maxInt}
+				}
+				shape.Min, shape.Max = min(shape.Min, v), max(shape.Max, v)
+			}
+		}
+		return "", shape
+	}
+}
+
+func addInts(a, b int64) (int64, bool) {
+	v := a + b
+	return v, (v > a) == (b > 0)
+}
+
+func subtractInts(a, b int64) (int64, bool) {
+	v := a - b
+	return v, (v < a) == (b > 0)
+}
+
+func multiplyInts(a, b int64) (int64, bool) {
+	if a == 0 || b == 0 {
+		return 0, true
+	}
+	v := a * b
+	return v, v/b == a && !(a == -1 && b == math.MinInt64) && !(b == -1 && a == math.MinInt64)
+}
+
+// divides is the rule of division and remainder: not by zero, nor the least int by -1.
+func divides(e *evaluation, s *state, args []*term) (string, *schema.Shape) {
+	least, most := s.bounds(args[1])
+	a, _ := s.bounds(args[0])
+	switch {
+	case least <= 0 && most >= 0:
+		return "the divisor may be 0", nil
+	case least <= -1 && most >= -1 && a == math.MinInt64:
+		return "the result may not fit an int", nil
+	}
+	return "", nil
+}
+
+// parses is the rule of a conversion of text: it does not fail on text of a format, or that a
+// predicate has accepted, or that the function itself does not fail on now.
+func parses(format schema.Text, predicate string, ok func(string) bool) rule {
+	return func(e *evaluation, s *state, args []*term) (string, *schema.Shape) {
+		t := args[0]
+		if format != schema.AnyText && t.shape.Text == format {
+			return "", nil
+		}
+		if c := s.equal(t, e.terms); c != nil {
+			if text, isText := c.value.(types.String); isText && ok != nil && ok(string(text)) {
+				return "", nil
+			}
+		}
+		if predicate != "" {
+			if v, known := s.find(e.terms.call(predicate, boolShape, args...), truthFact); known && v == 1 {
+				return "", nil
+			}
+		}
+		why := "the text may be malformed"
+		if predicate != "" {
+			why += ", ask " + predicate + "() before"
+		}
+		return why, nil
+	}
+}
+
+// pattern is the rule of functions whose argument at a place is a regular expression.
+func pattern(place int) rule {
+	return func(e *evaluation, s *state, args []*term) (string, *schema.Shape) {
+		if c := s.equal(args[place], e.terms); c != nil {
+			if text, ok := c.value.(types.String); ok {
+				if _, err := regexp.Compile(string(text)); err == nil {
+					return "", nil
+				}
+			}
+		}
+		return "the regular expression may be malformed", nil
+	}
+}
+
+// itemsOf is the rule of functions that fail on a list with items of other kinds, or on an empty one.
+func itemsOf(kinds schema.Kinds, nonEmpty bool) rule {
+	return func(e *evaluation, s *state, args []*term) (string, *schema.Shape) {
+		if k := e.itemKinds(s, args[0]) &^ kinds; k != 0 {
+			return "an item may be " + kindNames(k), nil
+		}
+		if least, _ := e.sizeBounds(s, args[0]); nonEmpty && least < 1 {
+			return "the list may be empty", nil
+		}
+		return "", nil
+	}
+}
+
+// itemKinds are the kinds that items of a list can have.
+func (e *evaluation) itemKinds(s *state, l *term) schema.Kinds {
+	if l.kind == listTerm {
+		var k schema.Kinds
+		for _, a := range l.args {
+			k |= s.kinds(a)
+		}
+		return k
+	}
+	if l.kind == callTerm && l.name == operators.Add {
+		return e.itemKinds(s, l.args[0]) | e.itemKinds(s, l.args[1])
+	}
+	return s.kinds(e.every(l))
+}
+
+// convertsInt is the rule of conversions of numbers that fail out of a range.
+func convertsInt(least, most int64) rule {
+	return func(_ *evaluation, s *state, args []*term) (string, *schema.Shape) {
+		if a, b := s.bounds(args[0]); a >= least && b <= most {
+			return "", nil
+		}
+		return "the number may be out of range", nil
+	}
+}
+
+// parts is the rule of split, which gives at least one part.
+func parts(_ *evaluation, _ *state, _ []*term) (string, *schema.Shape) {
+	l := *schema.ListOf(textShape)
+	l.NonEmpty = true
+	return "", &l
+}
+
+// notEmpty is the rule of functions that refuse empty text.
+func notEmpty(e *evaluation, s *state, args []*term) (string, *schema.Shape) {
+	if least, _ := e.sizeBounds(s, args[len(args)-1]); least < 1 {
+		return "the text may be empty", nil
+	}
+	return "", nil
+}
+
+// zone is the rule of the parts of a timestamp in a time zone.
+func zone(e *evaluation, s *state, args []*term) (string, *schema.Shape) {
+	if c := s.equal(args[1], e.terms); c != nil {
+		if text, ok := c.value.(types.String); ok && (text == "UTC" || text == "") {
+			return "", nil
+		}
+	}
+	return "the time zone may be unknown", nil
+}
+
+// formats is the rule of format: the verbs take the kinds of the arguments.
+func formats(e *evaluation, s *state, args []*term) (string, *schema.Shape) {
+	c := s.equal(args[0], e.terms)
+	if c == nil || args[1].kind != listTerm {
+		return "the arguments may not fit the verbs", nil
+	}
+	text, ok := c.value.(types.String)
+	if !ok {
+		return "the arguments may not fit the verbs", nil
+	}
+	verbs := regexp.MustCompile(`%(?:%|(?:\.\d+)?([a-zA-Z]))`).FindAllStringSubmatch(string(text), -1)
+	if strings.Count(strings.ReplaceAll(string(text), "%%", ""), "%") != len(verbs)-strings.Count(string(text), "%%") {
+		return "a verb may be malformed", nil
+	}
+	i := 0
+	for _, v := range verbs {
+		if v[0] == "%%" {
+			continue
+		}
+		if i >= len(args[1].args) {
+			return "there are fewer arguments than verbs", nil
+		}
+		k := s.kinds(args[1].args[i])
+		i++
+		takes := schema.Int | schema.Uint
+		switch v[1] {
+		case "s":
+			takes = schema.Null | schema.Bool | schema.Int | schema.Uint | schema.Double | schema.String | schema.Bytes | schema.Timestamp | schema.Duration | schema.Type
+			if a := args[1].args[i-1]; k&(schema.List|schema.Map) != 0 && !a.shape.Dynamic {
+				takes |= schema.List | schema.Map
+			}
+		case "d":
+		case "f", "e":
+			takes |= schema.Double
+		case "b":
+			takes |= schema.Bool
+		case "x", "X":
+			takes |= schema.String | schema.Bytes
+		case "o":
+		default:
+			return "%" + v[1] + " is no verb", nil
+		}
+		if rest := k &^ takes; rest != 0 {
+			return "%" + v[1] + " may get " + kindNames(rest), nil
+		}
+	}
+	return "", nil
+}
+
+const numbers = schema.Int | schema.Uint | schema.Double
+
+// rules has one entry for every overload of every environment that policies are evaluated in. An
+// overload that is left out is reported as unknown, and a test fails. Where a rule says that an
+// overload may fail although it does not, a proof is lost; where it says never although it does,
+// proofs are wrong: when in doubt, may.
+var rules = map[string]rule{
+	// Operators. Those that read keys, compare for equality and decide are in eval.go and call.go.
+	"add_int64": ints(addInts), "subtract_int64": ints(subtractInts), "multiply_int64": ints(multiplyInts),
+	"negate_int64": ints(func(a, _ int64) (int64, bool) { return -a, a != math.MinInt64 }),
+	"divide_int64": divides, "modulo_int64": divides,
+	"add_uint64": may("the result may not fit a uint"), "subtract_uint64": may("the result may be negative"),
+	"multiply_uint64": may("the result may not fit a uint"), "divide_uint64": may("the divisor may be 0"), "modulo_uint64": may("the divisor may be 0"),
+	"add_double": never, "subtract_double": never, "multiply_double": never, "divide_double": never, "negate_double": never,
+	"add_string": never, "add_bytes": never, "add_list": never,
+	"add_duration_duration": may("the result may be out of range"), "subtract_duration_duration": may("the result may be out of range"),
+	"add_duration_timestamp": may("the result may be out of range"), "add_timestamp_duration": may("the result may be out of range"),
+	"subtract_timestamp_duration": may("the result may be out of range"), "subtract_timestamp_timestamp": may("the result may be out of range"),
+
+	// Text.
+	"contains_string": never, "starts_with_string": never, "ends_with_string": never,
+	"matches": pattern(1), "matches_string": pattern(1),
+	"string_find_string": pattern(1), "string_find_all_string": pattern(1), "string_find_all_string_int": pattern(1),
+	"string_char_at_int": may("the index may be out of range"), "string_substring_int": may("the index may be out of range"), "string_substring_int_int": may("the index may be out of range"),
+	"string_index_of_string": never, "string_last_index_of_string": never,
+	"string_index_of_string_int": may("the index may be out of range"), "string_last_index_of_string_int": may("the index may be out of range"),
+	"string_lower_ascii": never, "string_upper_ascii": never, "string_trim": never,
+	"string_replace_string_string": never, "string_replace_string_string_int": never,
+	"string_split_string": parts, "string_split_string_int": never,
+	"strings_quote": never, "string_format": formats,
+	"list_join": itemsOf(schema.String, false), "list_join_string": itemsOf(schema.String, false),
+
+	// Sizes.
+	"size_string": never, "size_bytes": never, "size_list": never, "size_map": never,
+	"string_size": never, "bytes_size": never, "list_size": never, "map_size": never,
+
+	// Conversions.
+	"bool_to_bool": never, "bytes_to_bytes": never, "double_to_double": never, "int64_to_int64": never, "uint64_to_uint64": never,
+	"string_to_string": never, "duration_to_duration": never, "timestamp_to_timestamp": never, "to_dyn": never, "type": never,
+	"string_to_bool":   parses(schema.AnyText, "", func(s string) bool { return s == "true" || s == "false" }),
+	"string_to_int64":  parses(schema.AnyText, "", isDigits),
+	"string_to_uint64": parses(schema.AnyText, "", isDigits),
+	"string_to_double": parses(schema.AnyText, "", isDigits),
+	"string_to_bytes":  never, "bytes_to_string": may("the bytes may not be UTF-8"),
+	"int64_to_double": never, "uint64_to_double": never,
+	"int64_to_uint64": convertsInt(0, math.MaxInt64), "uint64_to_int64": may("the number may be out of range"),
+	"double_to_int64": may("the number may be out of range"), "double_to_uint64": may("the number may be out of range"),
+	"bool_to_string": never, "double_to_string": never, "int64_to_string": never, "uint64_to_string": never,
+	"duration_to_string": never, "timestamp_to_string": never,
+	"duration_to_int64": never, "timestamp_to_int64": never,
+	"int64_to_timestamp": convertsInt(0, 253402300799), // to the end of the year 9999
+	"string_to_timestamp": parses(schema.TimeText, "", func(s string) bool {
+		t, err := time.Parse(time.RFC3339, s)
+		return err == nil && t.Year() > 1 && t.Year() < 9999
+	}),
+	"string_to_duration": parses(schema.DurationText, "", func(s string) bool {
+		_, err := time.ParseDuration(s)
+		return err == nil
+	}),
+
+	// Times.
+	"timestamp_to_year": never, "timestamp_to_month": never, "timestamp_to_day_of_month": never, "timestamp_to_day_of_month_1_based": never,
+	"timestamp_to_day_of_week": never, "timestamp_to_day_of_year": never, "timestamp_to_hours": never, "timestamp_to_minutes": never,
+	"timestamp_to_seconds": never, "timestamp_to_milliseconds": never,
+	"timestamp_to_year_with_tz": zone, "timestamp_to_month_with_tz": zone, "timestamp_to_day_of_month_with_tz": zone,
+	"timestamp_to_day_of_month_1_based_with_tz": zone, "timestamp_to_day_of_week_with_tz": zone, "timestamp_to_day_of_year_with_tz": zone,
+	"timestamp_to_hours_with_tz": zone, "timestamp_to_minutes_with_tz": zone, "timestamp_to_seconds_tz": zone, "timestamp_to_milliseconds_with_tz": zone,
+	"duration_to_hours": never, "duration_to_minutes": never, "duration_to_seconds": never, "duration_to_milliseconds": never,
+
+	// Lists.
+	"list_a_index_of_int": never, "list_a_last_index_of_int": never, "list_includes_dyn_dyn": never,
+	"list_bool_is_sorted_bool": may("items may not compare"), "list_bytes_is_sorted_bool": may("items may not compare"), "list_double_is_sorted_bool": may("items may not compare"),
+	"list_duration_is_sorted_bool": may("items may not compare"), "list_int_is_sorted_bool": may("items may not compare"), "list_string_is_sorted_bool": itemsOf(schema.String, false),
+	"list_timestamp_is_sorted_bool": may("items may not compare"), "list_uint_is_sorted_bool": may("items may not compare"),
+	"list_bool_max_bool": may("the list may be empty"), "list_bytes_max_bytes": may("the list may be empty"), "list_double_max_double": may("the list may be empty"),
+	"list_duration_max_duration": may("the list may be empty"), "list_int_max_int": itemsOf(schema.Int, true), "list_string_max_string": itemsOf(schema.String, true),
+	"list_timestamp_max_timestamp": may("the list may be empty"), "list_uint_max_uint": may("the list may be empty"),
+	"list_bool_min_bool": may("the list may be empty"), "list_bytes_min_bytes": may("the list may be empty"), "list_double_min_double": may("the list may be empty"),
+	"list_duration_min_duration": may("the list may be empty"), "list_int_min_int": itemsOf(schema.Int, true), "list_string_min_string": itemsOf(schema.String, true),
+	"list_timestamp_min_timestamp": may("the list may be empty"), "list_uint_min_uint": may("the list may be empty"),
+	"list_double_sum_double": may("items may not be numbers"), "list_duration_sum_duration": may("the sum may be out of range"), "list_int_sum_int": may("the sum may not fit an int"), "list_uint_sum_uint": may("the sum may not fit a uint"),
+	"list_distinct": never, "list_reverse": never, "list_flatten": may("an item may be no list"), "list_flatten_int": may("the depth may be negative"),
+	"list_first": never, "list_last": never, "list_slice": may("the index may be out of range"), "lists_range": may("the list may be too long"),
+	"list_bool_sort": may("items may not compare"), "list_bytes_sort": may("items may not compare"), "list_double_sort": may("items may not compare"), "list_int_sort": may("items may not compare"),
+	"list_string_sort": may("items may not compare"), "list_uint_sort": may("items may not compare"),
+	"list_google.protobuf.Duration_sort": may("items may not compare"), "list_google.protobuf.Timestamp_sort": may("items may not compare"),
+	"list_bool_sortByAssociatedKeys": may("keys may not compare"), "list_bytes_sortByAssociatedKeys": may("keys may not compare"), "list_double_sortByAssociatedKeys": may("keys may not compare"),
+	"list_int_sortByAssociatedKeys": may("keys may not compare"), "list_string_sortByAssociatedKeys": may("keys may not compare"), "list_uint_sortByAssociatedKeys": may("keys may not compare"),
+	"list_google.protobuf.Duration_sortByAssociatedKeys": may("keys may not compare"), "list_google.protobuf.Timestamp_sortByAssociatedKeys": may("keys may not compare"),
+	"list_sets_contains_list": never, "list_sets_equivalent_list": never, "list_sets_intersects_list": never,
+	"@mapInsert_map_key_value": may("the key may be there already"), "@mapInsert_map_map": may("a key may be there already"),
+
+	// Optionals.
+	"optional_none": never, "optional_of": never, "optional_ofNonZeroValue": never, "optional_hasValue": never,
+	"optional_value": may("there may be no value"), "optional_or_optional": never, "optional_orValue_value": never,
+	"optional_unwrap": may("an item may be no optional"), "optional_unwrapOpt": may("an item may be no optional"),
+
+	// Quantities.
+	"string_to_quantity": parses(schema.QuantityText, "isQuantity", nil), "is_quantity_string": never,
+	"quantity_add": never, "quantity_add_int": never, "quantity_sub": never, "quantity_sub_int": never,
+	"quantity_compare_to": never, "quantity_is_greater_than": never, "quantity_is_less_than": never, "quantity_is_integer": never, "quantity_sign": never,
+	"quantity_get_float": never, "quantity_get_int": may("the quantity may be no integer, ask isInteger() before"),
+
+	// Semantic versions.
+	"string_to_semver": parses(schema.AnyText, "isSemver", nil), "string_bool_to_semver": parses(schema.AnyText, "isSemver", nil),
+	"is_semver_string": never, "is_semver_string_bool": never,
+	"semver_major": never, "semver_minor": never, "semver_patch": never, "semver_compare_to": never, "semver_is_greater_than": never, "semver_is_less_than": never,
+
+	// URLs and addresses.
+	"string_to_url": parses(schema.AnyText, "isURL", nil), "is_url_string": never,
+	"url_get_escaped_path": never, "url_get_host": never, "url_get_hostname": never, "url_get_port": never, "url_get_query": never, "url_get_scheme": never,
+	"string_to_ip": parses(schema.AnyText, "isIP", nil), "is_ip": never, "ip_is_canonical": parses(schema.AnyText, "isIP", nil),
+	"ip_family": never, "ip_is_global_unicast": never, "ip_is_link_local_multicast": never, "ip_is_link_local_unicast": never, "ip_is_loopback": never, "ip_is_unspecified": never,
+	"ip_to_string": never, "cidr_to_string": never,
+	"string_to_cidr": parses(schema.AnyText, "isCIDR", nil), "is_cidr": never,
+	"cidr_contains_cidr": never, "cidr_contains_cidr_string": may("the text may be no CIDR"), "cidr_contains_ip_ip": never, "cidr_contains_ip_string": may("the text may be no IP address"),
+	"cidr_ip": never, "cidr_masked": never, "cidr_prefix_length": never,
+
+	// Formats.
+	"format.byte": never, "format.date": never, "format.datetime": never, "format.dns1035Label": never, "format.dns1035LabelPrefix": never,
+	"format.dns1123Label": never, "format.dns1123LabelPrefix": never, "format.dns1123Subdomain": never, "format.dns1123SubdomainPrefix": never,
+	"format.labelValue": never, "format.qualifiedName": never, "format.uri": never, "format.uuid": never, "format-named": never, "format-validate": never,
+
+	// The authorizer.
+	"authorizer_path": notEmpty, "authorizer_group": never, "authorizer_serviceaccount": may("the names may be malformed"),
+	"groupcheck_resource": never, "resourcecheck_subresource": never, "resourcecheck_namespace": never, "resourcecheck_name": never,
+	"resourcecheck_check": never, "pathcheck_check": never, "authorizer_fieldselector": never, "authorizer_labelselector": never,
+	"decision_allowed": never, "decision_reason": never, "decision_error": never, "decision_errored": never,
+}
+
+// ordering is the rule of comparisons: of doubles with NaN nothing is less, and nothing fails.
+func init() {
+	for _, operator := range []string{"less", "less_equals", "greater", "greater_equals"} {
+		for _, kinds := range []string{
+			"bool", "bytes", "double", "double_int64", "double_uint64", "duration", "int64", "int64_double", "int64_uint64",
+			"string", "timestamp", "uint64", "uint64_double", "uint64_int64",
+		} {
+			rules[operator+"_"+kinds] = never
+		}
+	}
+}
+
+// elsewhere are the overloads that are no calls of values: eval.go and call.go have their rules.
+var elsewhere = []string{
+	"logical_and", "logical_or", "logical_not", "conditional", "not_strictly_false", "__not_strictly_false__", "equals", "not_equals",
+	"in_list", "in_map", "index_list", "index_map", "optional_list_index_int", "optional_map_index_value",
+	"select_optional_field", "list_optindex_optional_int", "map_optindex_optional_value", "optional_list_optindex_optional_int", "optional_map_optindex_optional_value",
+}
+
+func isDigits(s string) bool { return len(s) > 0 && len(s) < 18 && strings.Trim(s, "0123456789") == "" }
