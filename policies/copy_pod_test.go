@@ -67,8 +67,9 @@ cases:
   patch: {object: {spec: {volumes: [{name: t, projected: {sources: [{podCertificate: {signerName: example.com/pods, keyType: ED25519}}]}}]}}}
   expect: {deny: service-account}
 
-# Without the node's network the API refuses it as well.
+# The API refuses these as well: the first without the node's network, the second for its seconds.
 - {name: a process of a Windows node, base: copy, patch: {object: {spec: {securityContext: {windowsOptions: {hostProcess: true}}}}}, expect: {deny: baseline}}
+- {name: another effect, base: copy, patch: {object: {spec: {tolerations: [{key: node.kubernetes.io/not-ready, operator: Exists, effect: NoSchedule, tolerationSeconds: 300}]}}}, expect: {deny: placement}}
 
 # A priority class of the cluster's own is no system priority.
 - {name: a priority class, base: copy, patch: {object: {spec: {priorityClassName: apps, priority: 1000}}}, expect: allow}
