@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/cel-go/common/operators"
 	"github.com/google/cel-go/common/types"
+	"k8s.io/apimachinery/pkg/api/resource"
 
 	"hangar.io/holdshort/cel/schema"
 )
@@ -188,10 +189,13 @@ func convertsInt(least, most int64) rule {
 	}
 }
 
-// parts is the rule of split, which gives at least one part.
-func parts(_ *evaluation, _ *state, _ []*term) (string, *schema.Shape) {
+// parts is the rule of split, which gives at least one part: all of the text if the separator is not
+// in it. Only an empty separator cuts an empty text into none.
+func parts(e *evaluation, s *state, args []*term) (string, *schema.Shape) {
 	l := *schema.ListOf(textShape)
-	l.NonEmpty = true
+	text, _ := e.sizeBounds(s, args[0])
+	separator, _ := e.sizeBounds(s, args[1])
+	l.NonEmpty = text > 0 || separator > 0
 	return "", &l
 }
 
@@ -360,7 +364,7 @@ var rules = map[string]rule{
 	"optional_unwrap": may("an item may be no optional"), "optional_unwrapOpt": may("an item may be no optional"),
 
 	// Quantities.
-	"string_to_quantity": parses(schema.QuantityText, "isQuantity", nil), "is_quantity_string": never,
+	"string_to_quantity": parses(schema.QuantityText, "isQuantity", isQuantity), "is_quantity_string": never,
 	"quantity_add": never, "quantity_add_int": never, "quantity_sub": never, "quantity_sub_int": never,
 	"quantity_compare_to": never, "quantity_is_greater_than": never, "quantity_is_less_than": never, "quantity_is_integer": never, "quantity_sign": never,
 	"quantity_get_float": never, "quantity_get_int": may("the quantity may be no integer, ask isInteger() before"),
@@ -412,3 +416,8 @@ var elsewhere = []string{
 }
 
 func isDigits(s string) bool { return len(s) > 0 && len(s) < 18 && strings.Trim(s, "0123456789") == "" }
+
+func isQuantity(s string) bool {
+	_, err := resource.ParseQuantity(s)
+	return err == nil
+}
