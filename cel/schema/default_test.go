@@ -234,6 +234,11 @@ func TestCreateMakesAFreshObject(t *testing.T) {
 			`{metadata: {name: a, generation: 1, annotations: {deprecated.daemonset.template.generation: "1"}}}`,
 		},
 		{
+			"a token for nobody is for the server", 37, gvk("authentication.k8s.io", "v1", "TokenRequest"),
+			`{spec: {audiences: []}}`,
+			`{spec: {audiences: ["https://kubernetes.default.svc"], boundObjectRef: null, expirationSeconds: 3600}}`,
+		},
+		{
 			"a role has no generation", 37, gvk("rbac.authorization.k8s.io", "v1", "Role"),
 			`{metadata: {name: a}, rules: []}`,
 			`{metadata: {name: a}, rules: []}`,

@@ -5,6 +5,7 @@ import (
 	"strconv"
 
 	appsv1 "k8s.io/api/apps/v1"
+	authenticationv1 "k8s.io/api/authentication/v1"
 	autoscalingv1 "k8s.io/api/autoscaling/v1"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -52,6 +53,12 @@ func prepareValues(typed any, minor int) {
 		delete(o.Annotations, "autoscaling.alpha.kubernetes.io/conditions")
 	case *batchv1.Job:
 		prepareJob(o)
+	case *authenticationv1.TokenRequest:
+		// pkg/registry/core/serviceaccount/storage/token.go, Create: a token is for the server itself
+		// if it does not say for whom. The audience is that of the default issuer.
+		if len(o.Spec.Audiences) == 0 {
+			o.Spec.Audiences = []string{assumedAudience}
+		}
 	case *apiService:
 		prepareAPIService(o)
 	case *apiextensionsv1.CustomResourceDefinition:
@@ -59,6 +66,10 @@ func prepareValues(typed any, minor int) {
 		fillDefinition(o)
 	}
 }
+
+// assumedAudience is the issuer of a server that names none (kubernetes
+// pkg/controlplane/apiserver/options, and every kubeadm cluster).
+const assumedAudience = "https://kubernetes.default.svc"
 
 // dropStopSignals: pkg/api/pod/util.go, dropContainerStopSignals; the feature gate
 // ContainerStopSignals is off.
