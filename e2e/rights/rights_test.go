@@ -100,6 +100,7 @@ func path(t *testing.T, s *rights.Stage, kind string) {
 
 func attacks(t *testing.T, s *rights.Stage) {
 	all := s.Attacks()
+	haveNamed(t, s.Profile, all)
 	if err := s.Launch(t.Context(), all); err != nil {
 		t.Fatal(err)
 	}
