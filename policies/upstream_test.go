@@ -13,6 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apiserver/pkg/admission"
 	"k8s.io/apiserver/pkg/admission/initializer"
 	"k8s.io/apiserver/pkg/admission/plugin/policy/validating"
@@ -118,6 +119,13 @@ func attributes(t *testing.T, c fixture.Case) admission.Attributes {
 		r.Operation, options, r.DryRun, &r.User)
 }
 
+// reviews are those that no policy sees (kubernetes pkg/kubeapiserver/admission/exclusion/resources.go).
+var reviews = []schema.GroupResource{
+	{Group: "authentication.k8s.io", Resource: "selfsubjectreviews"}, {Group: "authentication.k8s.io", Resource: "tokenreviews"},
+	{Group: "authorization.k8s.io", Resource: "localsubjectaccessreviews"}, {Group: "authorization.k8s.io", Resource: "selfsubjectaccessreviews"},
+	{Group: "authorization.k8s.io", Resource: "selfsubjectrulesreviews"}, {Group: "authorization.k8s.io", Resource: "subjectaccessreviews"},
+}
+
 // upstream is the API server's plugin with a configuration, the objects of its cluster, and the
 // namespaces of the cases.
 func upstream(t *testing.T, config io.Reader, cases []fixture.Case, objects ...runtime.Object) *validating.Plugin {
@@ -139,6 +147,7 @@ func upstream(t *testing.T, config io.Reader, cases []fixture.Case, objects ...r
 	if err != nil {
 		t.Fatal(err)
 	}
+	plugin.SetExcludedAdmissionResources(reviews)
 	plugin.SetManifestLoaders(&initializer.ManifestLoaders{LoadValidatingPolicyManifests: loadManifests})
 	client := fake.NewClientset(objects...)
 	factory := informers.NewSharedInformerFactory(client, 0)

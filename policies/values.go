@@ -66,12 +66,15 @@ func debugImages(p profile.Profile) []string {
 
 // namespacePattern is the anchored regular expression of names and patterns of namespaces, where
 // * stands for any characters that the name of a namespace has.
-func namespacePattern(patterns []string) string {
+func namespacePattern(patterns []string) string { return "^" + oneOf(patterns) + "$" }
+
+// oneOf is the group of a regular expression that matches one of the patterns.
+func oneOf(patterns []string) string {
 	quoted := make([]string, len(patterns))
 	for i, p := range patterns {
 		quoted[i] = strings.ReplaceAll(regexp.QuoteMeta(p), `\*`, "[a-z0-9-]*")
 	}
-	return "^(" + strings.Join(quoted, "|") + ")$"
+	return "(" + strings.Join(quoted, "|") + ")"
 }
 
 // lookup finds the values of a policy's placeholders for a Profile.

@@ -272,7 +272,7 @@ func (t *testRun) cases(file *fixture.File, s subject) (fileCases, error) {
 		return j, err
 	}
 	for _, c := range cases {
-		if c.Lacks != "" {
+		if c.LeftOut(s.tier()) {
 			j.leftOut = append(j.leftOut, c)
 		}
 		if !c.In(s.tier()) {

@@ -19,6 +19,10 @@ var (
 )
 
 func (p *Profile) checkClosedWorld(f *problems) {
+	_, given := f.lines["closedWorld.allow"]
+	if _, item := f.lines["closedWorld.allow[0]"]; given && !item {
+		f.add("closedWorld.allow", "is empty: leave it out for what sessions need, or list what may be written")
+	}
 	for i, a := range p.ClosedWorld.Allow {
 		field := fmt.Sprintf("closedWorld.allow[%d]", i)
 		f.oneOf(field+".identity", a.Identity, worldIdentities)

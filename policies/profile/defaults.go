@@ -34,8 +34,32 @@ func (p *Profile) setDefaults() {
 	if len(p.TTL.Allowed) == 0 {
 		p.TTL.Allowed = []string{"15m", "30m", "45m", "60m", "75m"}
 	}
+	if p.ClosedWorld.Allow == nil {
+		p.ClosedWorld.Allow = p.leastWorld()
+	}
 	setDefault(&p.Federation.Lifetime, 600)
 	setDefault(&p.Recording.RetentionDays, 365)
+}
+
+// leastWorld is what sessions and the portal's token requests need. Other policies hold each of it to
+// its shape.
+func (p *Profile) leastWorld() []Allowance {
+	inApps := func(resource string, operations ...string) Allowance {
+		return Allowance{Identity: "writer", Operations: operations, Resources: []string{resource}, Namespaces: p.Namespaces.Apps}
+	}
+	least := []Allowance{
+		inApps("rolebindings.rbac.authorization.k8s.io", "CREATE", "DELETE"),
+		inApps("pods", "CREATE", "UPDATE", "DELETE"),
+		inApps("pods/ephemeralcontainers", "UPDATE"),
+		inApps("pods/attach", "CONNECT"),
+	}
+	namespace, _, ok := strings.Cut(p.Actor(), "/")
+	if p.Home && ok && p.Identities.Portal.Username() == p.Identities.Reader.Username() {
+		least = append(least, Allowance{
+			Identity: "reader", Operations: []string{"CREATE"}, Resources: []string{"serviceaccounts/token"}, Namespaces: []string{namespace},
+		})
+	}
+	return least
 }
 
 func setDefault[T comparable](field *T, value T) {

@@ -195,9 +195,11 @@ type Pipeline struct {
 
 // ClosedWorld is everything that the privileged identities may write.
 type ClosedWorld struct {
-	// Allow is what they may do.
+	// Allow is what they may do. Default: what sessions need in app namespaces and, at home, the
+	// portal's token requests.
 	Allow []Allowance `json:"allow,omitempty"`
-	// Proxies are the services that the writer may reach through the API server.
+	// Proxies are the services that the writer may reach through the API server, which Allow need not
+	// say again.
 	Proxies []Proxy `json:"proxies,omitempty"`
 }
 
@@ -210,7 +212,8 @@ type Allowance struct {
 	// Resources are plurals with group and subresource, such as pods/attach or
 	// rolebindings.rbac.authorization.k8s.io. Required.
 	Resources []string `json:"resources"`
-	// Namespaces are names or patterns of namespaces. Default: cluster-scoped resources only.
+	// Namespaces are names or patterns of namespaces. Default: cluster-scoped resources only, among
+	// them namespaces.
 	Namespaces []string `json:"namespaces,omitempty"`
 }
 

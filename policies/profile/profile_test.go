@@ -99,6 +99,22 @@ func TestTheHashTellsWhatAProfileSays(t *testing.T) {
 	}
 }
 
+func TestTheClosedWorldIsLeastWhatThePortalNeeds(t *testing.T) {
+	for _, p := range profile.Builtin() {
+		listed := p.ClosedWorld.Allow
+		p.ClosedWorld.Allow = nil
+		p, err := p.Complete()
+		if err != nil || !reflect.DeepEqual(p.ClosedWorld.Allow, listed) {
+			t.Errorf("%s lists %v; the default is %v, %v", p.Name, listed, p.ClosedWorld.Allow, err)
+		}
+	}
+	flight := profile.Builtin()[1]
+	flight.ClosedWorld.Allow, flight.Identities.Reader.ServiceAccount = nil, "tower/tower-reader"
+	if flight, err := flight.Complete(); err != nil || len(flight.ClosedWorld.Allow) != 4 {
+		t.Errorf("a reader who is not the portal may ask for tokens: %v, %v", flight.ClosedWorld.Allow, err)
+	}
+}
+
 func TestIdentitiesHaveOneExactForm(t *testing.T) {
 	user := profile.Identity{User: "example:writer"}
 	if s := user.Subject(); user.Username() != "example:writer" || s != (rbacv1.Subject{Kind: "User", APIGroup: "rbac.authorization.k8s.io", Name: "example:writer"}) {
@@ -176,6 +192,9 @@ func TestValuesAreFoundByTheirPath(t *testing.T) {
 		"namespaces.platform":            []any{"tower", "holdshort", "pipeline-system", "app-x-cicd", "infra-x-cicd"},
 		"ttl.allowed.last":               "75m",
 		"federation.targets.0.name":      "ground",
+		"identities.portal.is":           map[string]any{"reader": true, "portal": true},
+		"identities.reader.differs":      map[string]any{"writer": true, "pipeline": true},
+		"namespaces.app":                 "app-x",
 		"federation.actor":               map[string]any{"namespace": "tower", "name": "tower-writer"},
 		"federation.beyond":              int64(601),
 		"closedWorld.proxies.0":          map[string]any{"service": "pipeline-system/pipeline-api", "namespace": "pipeline-system", "name": "pipeline-api", "port": "8080", "path": "/v1/", "below": "/v1/x", "beside": "/v1-x"},

@@ -69,6 +69,7 @@ func TestRefusalsNameFileLineFieldAndRemedy(t *testing.T) {
 		"no portal at home":          {appended("home: true\n"), "p.yaml:3: identities.portal names nobody"},
 		"an operator who writes":     {replace(t, "  reader:", "  operators: {users: ['system:serviceaccount:tower:tower-writer']}\n  reader:"), "p.yaml:5: identities.operators.users[0] is the writer"},
 		"a writer who operates":      {strings.Replace(replace(t, "  reader:", "  operators: {groups: [ops]}\n  reader:"), "serviceAccount: tower/tower-writer", "user: w, groups: [ops]", 1), "p.yaml:4: identities.writer.groups[0] is a group of operators"},
+		"an empty closed world":      {appended("closedWorld: {allow: []}\n"), "p.yaml:7: closedWorld.allow is empty: leave it out for what sessions need"},
 		"two actors at home":         {strings.Replace(appended("home: true\nfederation:\n  accounts: [tower/portal, tower/a, tower/b]\n"), "  reader:", "  portal: {serviceAccount: tower/portal}\n  reader:", 1), "p.yaml:10: federation.accounts names tower/a and tower/b besides the portal: expected one"},
 		"no portal namespace":        {replace(t, "[tower]", "[]"), "p.yaml:6: namespaces.portal is missing"},
 		"a pattern for the portal":   {replace(t, "[tower]", "['tower-*']"), `p.yaml:6: namespaces.portal[0] is "tower-*": expected a namespace`},

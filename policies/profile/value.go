@@ -20,6 +20,9 @@ import (
 //	identities.X.subject      the one exact form of X in a binding
 //	identities.X.bareSubject  the same before the API server fills in its API group
 //	identities.X.impostor     another subject of the same name
+//	identities.X.is.Y         there, and true, if X and Y are one identity
+//	identities.X.differs.Y    or if they are two
+//	namespaces.app            a name for the first of the patterns of apps
 //	federation.actor          namespace and name of the ServiceAccount that Actor tells, if there is one
 //	federation.beyond         a second more than the lifetime, if that is less than an hour, the API's default
 //	closedWorld.proxies.N.namespace, .name
@@ -68,7 +71,9 @@ func (p Profile) tree() (any, error) {
 	for _, n := range slices.Concat(p.Namespaces.Portal, p.Namespaces.Sidecar, p.Namespaces.Pipeline) {
 		platform = append(platform, strings.ReplaceAll(n, "*", "x"))
 	}
-	top["namespaces"].(map[string]any)["platform"] = platform
+	namespaces := top["namespaces"].(map[string]any)
+	namespaces["platform"] = platform
+	namespaces["app"] = strings.ReplaceAll(p.Namespaces.Apps[0], "*", "x")
 	for word, v := range top["identities"].(map[string]any) {
 		i, known := p.identity(word)
 		if !known {
@@ -87,6 +92,15 @@ func (p Profile) tree() (any, error) {
 				return nil, err
 			}
 		}
+		same, differs := map[string]any{}, map[string]any{}
+		for _, other := range []string{"writer", "reader", "portal", "pipeline"} {
+			if o, _ := p.identity(other); o.Username() == i.Username() {
+				same[other] = true
+			} else {
+				differs[other] = true
+			}
+		}
+		of["is"], of["differs"] = same, differs
 	}
 	federation := top["federation"].(map[string]any)
 	if namespace, name, ok := strings.Cut(p.Actor(), "/"); ok {
