@@ -18,12 +18,14 @@ import (
 // customKind is what WithCRDs keeps of a definition.
 type customKind struct {
 	resource   string
+	namespaced bool
 	conversion apiextensionsv1.ConversionStrategyType
 	versions   []customVersion // in the definition's order
 }
 
 type customVersion struct {
 	name          string
+	live          bool // served or stored: there can be objects of it
 	status, scale bool
 	schema        *structural.Structural
 }
@@ -119,7 +121,7 @@ func define(crd *apiextensionsv1.CustomResourceDefinition) ([]Resource, *customK
 	if err := checkDefinition(crd.Name, spec); err != nil {
 		return nil, nil, err
 	}
-	kind := &customKind{resource: spec.Names.Plural, conversion: spec.Conversion.Strategy}
+	kind := &customKind{resource: spec.Names.Plural, namespaced: spec.Scope == apiextensionsv1.NamespaceScoped, conversion: spec.Conversion.Strategy}
 	var out []Resource
 	for i := range spec.Versions {
 		v := &spec.Versions[i]
@@ -129,7 +131,7 @@ func define(crd *apiextensionsv1.CustomResourceDefinition) ([]Resource, *customK
 		}
 		sub := v.Subresources
 		kind.versions = append(kind.versions, customVersion{
-			name: v.Name, schema: s,
+			name: v.Name, schema: s, live: v.Served || v.Storage,
 			status: sub != nil && sub.Status != nil,
 			scale:  sub != nil && sub.Scale != nil,
 		})

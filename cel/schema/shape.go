@@ -1,6 +1,11 @@
 package schema
 
-import "math"
+import (
+	"maps"
+	"math"
+	"slices"
+	"sync"
+)
 
 // Kinds is a set of the kinds of values that CEL tells apart.
 type Kinds uint32
@@ -35,7 +40,7 @@ type Shape struct {
 	Kinds Kinds
 	// NonEmpty lists, maps and strings have at least one item, entry or character.
 	NonEmpty bool
-	// Min and Max bound an int, inclusively.
+	// Min and Max bound an int, inclusively. Both are 0 for a shape that is never an int.
 	Min, Max int64
 	// Text is what every string of the shape is, of those that functions of CEL parse.
 	Text Text
@@ -51,11 +56,11 @@ type Text uint8
 
 // The formats of strings that conversions need.
 const (
-	AnyText Text = iota
-	TimeText     // RFC 3339: timestamp(x) does not fail
-	DurationText // duration(x) does not fail
-	QuantityText // quantity(x) does not fail
-	Base64Text   // base64.decode(x) does not fail
+	AnyText      Text = iota
+	TimeText          // RFC 3339: timestamp(x) does not fail
+	DurationText      // duration(x) does not fail
+	QuantityText      // quantity(x) does not fail
+	Base64Text        // base64.decode(x) does not fail
 )
 
 // Field is one of the known keys of a map.
@@ -66,7 +71,8 @@ type Field struct {
 }
 
 // Field returns a known key of the shape. known is false if the shape is no map or has no such key:
-// then the key is never present, unless the shape is a map with any keys (see Elem) or Dynamic.
+// then the key is never present, unless the shape is a map with any keys (see Elem) or Dynamic. Both
+// can have known keys besides.
 func (s *Shape) Field(name string) (f Field, known bool) {
 	if s.fields == nil {
 		return Field{}, false
@@ -92,12 +98,93 @@ type Assume uint8
 
 const (
 	// Server: objects are as validating policies see them on a server: decoded, with defaults, valid.
+	// Feature gates are at their defaults; old objects are as valid as new ones; what a conversion
+	// webhook gives is valid in the version that it gives.
 	Server Assume = iota
 	// Raw: objects are as people write them: only what decoding guarantees.
 	Raw
 )
 
-// dynamic is the shape of a value of which nothing is known but its name.
-func dynamic(name string) *Shape {
-	return &Shape{Name: name, Kinds: Any, Min: math.MinInt64, Max: math.MaxInt64, Dynamic: true}
+// Fields lists the known keys of the shape, sorted.
+func (s *Shape) Fields() []string {
+	if s.fields == nil {
+		return nil
+	}
+	return slices.Sorted(maps.Keys(s.fields()))
+}
+
+// dynamic is a value of which nothing is known but its name and kinds.
+func dynamic(name string, kinds Kinds) *Shape {
+	return &Shape{Name: name, Kinds: kinds, Min: math.MinInt64, Max: math.MaxInt64, Dynamic: true}
+}
+
+// text is a string that may be empty.
+func text() *Shape { return &Shape{Kinds: String} }
+
+// record is a map with known keys.
+func record(name string, fields map[string]Field) *Shape {
+	return &Shape{Name: name, Kinds: Map, fields: func() map[string]Field { return fields }}
+}
+
+// join is the shape of a value that has one of two shapes.
+func join(a, b *Shape) *Shape {
+	if a == b {
+		return a
+	}
+	const sized = List | Map | String
+	j := &Shape{
+		Name: a.Name, Kinds: a.Kinds | b.Kinds, Dynamic: a.Dynamic || b.Dynamic,
+		NonEmpty: (a.NonEmpty || a.Kinds&sized == 0) && (b.NonEmpty || b.Kinds&sized == 0),
+	}
+	switch {
+	case a.Kinds&String == 0:
+		j.Text = b.Text
+	case b.Kinds&String == 0 || a.Text == b.Text:
+		j.Text = a.Text
+	}
+	switch {
+	case a.Kinds&Int == 0:
+		j.Min, j.Max = b.Min, b.Max
+	case b.Kinds&Int == 0:
+		j.Min, j.Max = a.Min, a.Max
+	default:
+		j.Min, j.Max = min(a.Min, b.Min), max(a.Max, b.Max)
+	}
+	switch {
+	case a.elem == nil:
+		j.elem = b.elem
+	case b.elem == nil:
+		j.elem = a.elem
+	default:
+		j.elem = sync.OnceValue(func() *Shape { return join(a.elem(), b.elem()) })
+	}
+	if a.fields != nil || b.fields != nil {
+		j.fields = sync.OnceValue(func() map[string]Field { return joinFields(a, b) })
+	}
+	return j
+}
+
+// joinFields: a key is always there if both shapes always have it, or the other is never a map.
+func joinFields(a, b *Shape) map[string]Field {
+	out := map[string]Field{}
+	for _, pair := range [][2]*Shape{{a, b}, {b, a}} {
+		s, other := pair[0], pair[1]
+		for _, name := range s.Fields() {
+			f, _ := s.Field(name)
+			g, known := other.Field(name)
+			switch {
+			case other.Kinds&Map == 0:
+			case known:
+				f = Field{Shape: join(f.Shape, g.Shape), Always: f.Always && g.Always}
+			case other.Dynamic:
+				f = Field{Shape: dynamic(f.Shape.Name, Any)}
+			case other.elem != nil:
+				f = Field{Shape: join(f.Shape, other.elem())}
+			default:
+				f.Always = false
+			}
+			out[name] = f
+		}
+	}
+	return out
 }

@@ -1,6 +1,6 @@
 // Command gen makes the tables of cel/schema from Kubernetes itself: which resources are served
 // with which kinds, what API defaulting fills, what a create does to an object before admission,
-// and which versions of a kind have the same JSON form.
+// which versions of a kind have the same JSON form, and how fields of earlier versions differ.
 //
 // It is a module of its own, because it links k8s.io/kubernetes, which the product never does.
 // Its output is committed; with -check it writes nothing and fails if a file differs.
@@ -26,6 +26,7 @@ var generators = []struct {
 	{"defaults.txt", defaultsTable},
 	{"prepare.txt", prepareTable},
 	{"shapes.txt", sameShapes},
+	{"former.txt", formerFields},
 }
 
 func main() {
