@@ -82,8 +82,17 @@ identities:
   writer: {user: "beacon:writer"}
   reader: {serviceAccount: beacon/reader}
   portal: {serviceAccount: beacon/reader}
+  pipeline: {user: "beacon:runs"}
   operators: {users: [root]}
-namespaces: {portal: [beacon, beacon-data], labels: {app: team.example.com/app}}
+namespaces: {apps: [team-*, "*-app"], portal: [beacon, beacon-data], pipeline: [runs, "*-runs"], labels: {app: team.example.com/app}}
+pipeline: {catalog: library, serviceAccount: runner}
+closedWorld:
+  proxies: [{service: runs/api, port: http, path: /v2}, {service: beacon/store, port: "80", path: /objects/}]
+federation:
+  group: beacon
+  accounts: [beacon/hands, beacon/reader]
+  lifetime: 900
+  targets: [{name: a, server: "https://a.example.com", audience: a}, {name: b, server: "https://b.example.com", audience: "b:c"}]
 images:
   repository: registry.example.com:5000/beacon/tools
   digests:
@@ -92,9 +101,16 @@ images:
 ttl: {label: reaper.example.com/ttl, allowed: [10m, 20m]}`,
 	"one-identity": `
 tier: flight
+home: true
 names: {portal: Tower, prefix: tower-breakglass-}
-identities: {writer: {serviceAccount: tower/tower-backend-1}, reader: {serviceAccount: tower/tower-backend-1}}
+identities:
+  writer: {serviceAccount: tower/tower-backend-1}
+  reader: {serviceAccount: tower/tower-backend-1}
+  portal: {serviceAccount: tower/tower-backend-1}
 namespaces: {portal: [tower], sidecar: [tower]}
+federation:
+  accounts: [tower/tower-backend-1, tower/tower-actor]
+  targets: [{name: ground, server: "https://ground.example.com", audience: ground}]
 images: {repository: registry.example.com/debug, digests: [sha256:4444444444444444444444444444444444444444444444444444444444444444]}
 ttl: {allowed: [45m]}`,
 }
