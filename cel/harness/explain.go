@@ -32,7 +32,11 @@ func (s *site) record(ctx context.Context, input any, v ref.Val, details *celgo.
 		e.Value = jsonValue(v, maxValueDepth)
 	}
 	if err != nil || v == types.False {
-		e.Decisive = s.tracked().decisive(ctx, input, err)
+		decisive := s.tracked().decisive(ctx, input, err)
+		e.Decisive = s.tracked().text(decisive)
+		if err != nil && decisive != nil {
+			e.Node = decisive.ID()
+		}
 	}
 	return e
 }
@@ -63,23 +67,28 @@ func newTrackedProgram(envs func(plugincel.OptionalVariableDeclarations) (*celgo
 	return &trackedProgram{program, checked.NativeRep()}
 }
 
-// decisive returns the text of the sub-expression that failed, or else of the smallest one that
-// made the whole false; empty if that is the whole expression or cannot be told. It evaluates the
-// expression again, under a context of its own so that nothing is recorded twice.
-func (t *trackedProgram) decisive(ctx context.Context, input any, evalErr error) string {
+// decisive returns the sub-expression that failed, or else the smallest one that made the whole
+// false; nil if that cannot be told. It evaluates the expression again, under a context of its own
+// so that nothing is recorded twice.
+func (t *trackedProgram) decisive(ctx context.Context, input any, evalErr error) ast.Expr {
 	if t == nil {
-		return ""
+		return nil
+	}
+	if e, ok := t.named(evalErr); ok {
+		return e
 	}
 	_, details, _ := t.program.ContextEval(context.WithoutCancel(silent{ctx}), input)
 	if details == nil || details.State() == nil {
-		return ""
+		return nil
 	}
-	var e ast.Expr
 	if evalErr != nil {
-		e = t.failing(evalErr)
-	} else {
-		e = t.falseOperand(t.ast.Expr(), details.State())
+		return t.failing(t.ast.Expr(), details.State())
 	}
+	return t.falseOperand(t.ast.Expr(), details.State())
+}
+
+// text is what is written at a node, empty if that is the whole expression.
+func (t *trackedProgram) text(e ast.Expr) string {
 	if e == nil || e.ID() == t.ast.Expr().ID() {
 		return ""
 	}
@@ -100,13 +109,37 @@ func (s silent) Value(key any) any {
 	return s.Context.Value(key)
 }
 
-// failing finds the node that an error of cel-go names.
-func (t *trackedProgram) failing(err error) ast.Expr {
+// named finds the node that an error of cel-go names. ok is false if there is no error, or if it is
+// the one that cel-go shares among all calls without an overload: that keeps the id of the first
+// node that it ever came from (cel-go common/types/err.go, LabelErrNode).
+func (t *trackedProgram) named(err error) (e ast.Expr, ok bool) {
 	var celErr *types.Err
-	if !errors.As(err, &celErr) {
-		return nil
+	switch {
+	case err == nil:
+		return nil, false
+	case !errors.As(err, &celErr):
+		return nil, true
+	case celErr == types.NoSuchOverloadErr():
+		return nil, false
 	}
-	return findNode(t.ast.Expr(), celErr.NodeID())
+	return findNode(t.ast.Expr(), celErr.NodeID()), true
+}
+
+// failing descends from a failed expression to the node that it failed at.
+func (t *trackedProgram) failing(e ast.Expr, state interpreter.EvalState) ast.Expr {
+	for {
+		var next ast.Expr
+		for _, c := range ast.NavigateExpr(t.ast, e).Children() {
+			if v, ok := state.Value(c.ID()); ok && types.IsError(v) {
+				next = c
+				break
+			}
+		}
+		if next == nil {
+			return e
+		}
+		e = next
+	}
 }
 
 func findNode(root ast.Expr, id int64) ast.Expr {

@@ -119,6 +119,9 @@ type Expression struct {
 	// Value is in JSON form, valid if Error is empty.
 	Value any
 	Error string
+	// Node is the id of the node that failed, in the AST of Checked; 0 if there is no error, or if it
+	// is none of a node: running out of cost.
+	Node int64
 	// Decisive is the smallest sub-expression that made the result what it is: the one that
 	// failed, or the false operand. Empty where the whole expression decides.
 	Decisive string
