@@ -74,15 +74,12 @@ func (t *trackedProgram) decisive(ctx context.Context, input any, evalErr error)
 	if t == nil {
 		return nil
 	}
-	if e, ok := t.named(evalErr); ok {
-		return e
-	}
 	_, details, _ := t.program.ContextEval(context.WithoutCancel(silent{ctx}), input)
 	if details == nil || details.State() == nil {
 		return nil
 	}
 	if evalErr != nil {
-		return t.failing(t.ast.Expr(), details.State())
+		return t.failing(evalErr, details.State())
 	}
 	return t.falseOperand(t.ast.Expr(), details.State())
 }
@@ -109,37 +106,39 @@ func (s silent) Value(key any) any {
 	return s.Context.Value(key)
 }
 
-// named finds the node that an error of cel-go names. ok is false if there is no error, or if it is
-// the one that cel-go shares among all calls without an overload: that keeps the id of the first
-// node that it ever came from (cel-go common/types/err.go, LabelErrNode).
-func (t *trackedProgram) named(err error) (e ast.Expr, ok bool) {
+// failing finds the node that an error of cel-go comes from; nil if it comes from none. The error
+// names one, but of a.b.c only the whole, none where what a macro goes through is no list, and the
+// error that all calls without an overload share keeps the name of the first node that it ever came
+// from (cel-go common/types/err.go, LabelErrNode).
+func (t *trackedProgram) failing(err error, state interpreter.EvalState) ast.Expr {
 	var celErr *types.Err
-	switch {
-	case err == nil:
-		return nil, false
-	case !errors.As(err, &celErr):
-		return nil, true
-	case celErr == types.NoSuchOverloadErr():
-		return nil, false
+	if !errors.As(err, &celErr) {
+		return nil
 	}
-	return findNode(t.ast.Expr(), celErr.NodeID()), true
+	e := t.ast.Expr()
+	if id := celErr.NodeID(); id != 0 && celErr != types.NoSuchOverloadErr() {
+		e = findNode(e, id)
+	}
+	for next := e; next != nil; {
+		e, next = next, t.failedOperand(next, state)
+	}
+	return e
 }
 
-// failing descends from a failed expression to the node that it failed at.
-func (t *trackedProgram) failing(e ast.Expr, state interpreter.EvalState) ast.Expr {
-	for {
-		var next ast.Expr
-		for _, c := range ast.NavigateExpr(t.ast, e).Children() {
-			if v, ok := state.Value(c.ID()); ok && types.IsError(v) {
-				next = c
-				break
+// failedOperand is an operand that failed. Of a.b.c all after the failed step has no state.
+func (t *trackedProgram) failedOperand(e ast.Expr, state interpreter.EvalState) ast.Expr {
+	for _, c := range ast.NavigateExpr(t.ast, e).Children() {
+		v, known := state.Value(c.ID())
+		switch {
+		case known && types.IsError(v):
+			return c
+		case !known && c.Kind() == ast.SelectKind:
+			if failed := t.failedOperand(c, state); failed != nil {
+				return failed
 			}
 		}
-		if next == nil {
-			return e
-		}
-		e = next
 	}
+	return nil
 }
 
 func findNode(root ast.Expr, id int64) ast.Expr {
