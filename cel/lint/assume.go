@@ -29,7 +29,31 @@ func (e *evaluation) assume(s *state, t *term, truth bool) *state {
 	return s.with(t, truthFact, v)
 }
 
+// typeKinds are the kinds of the types that expressions name.
+var typeKinds = map[string]schema.Kinds{
+	"type:null_type": schema.Null, "type:bool": schema.Bool, "type:int": schema.Int, "type:uint": schema.Uint, "type:double": schema.Double,
+	"type:string": schema.String, "type:bytes": schema.Bytes, "type:list": schema.List, "type:map": schema.Map,
+}
+
+// typeTest is type(x) == T: x and the kind of T.
+func typeTest(a, b *term) (x *term, k schema.Kinds, ok bool) {
+	if b.kind == callTerm && b.name == "type" {
+		a, b = b, a
+	}
+	if a.kind != callTerm || a.name != "type" || b.kind != callTerm {
+		return nil, 0, false
+	}
+	k, ok = typeKinds[b.name]
+	return a.args[0], k, ok
+}
+
 func (e *evaluation) assumeEqual(s *state, a, b *term, equal bool) *state {
+	if x, k, ok := typeTest(a, b); ok {
+		if !equal {
+			k = ^k
+		}
+		return s.narrow(x, k)
+	}
 	if b.kind != constTerm {
 		return s
 	}

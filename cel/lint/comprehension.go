@@ -163,7 +163,7 @@ func (e *evaluation) fold(c ast.ComprehensionExpr, f fold, s *state, of *term, k
 	case "exists":
 		return e.quantify(c, f, s, parts, true)
 	}
-	return e.collect(c, f, s, of, parts)
+	return e.collect(c, f, s, parts)
 }
 
 // quantify is all and exists: one item can stop it, and absorbs the errors of others.
@@ -219,11 +219,11 @@ func (e *evaluation) everyItem(s *state, results []outcome, p part, item *term, 
 }
 
 // collect is map, filter and exists_one: an error of an item is an error of the whole.
-func (e *evaluation) collect(c ast.ComprehensionExpr, f fold, s *state, of *term, parts []part) []outcome {
+func (e *evaluation) collect(c ast.ComprehensionExpr, f fold, s *state, parts []part) []outcome {
 	var out []outcome
-	var shape *schema.Shape
-	var kept *state // what is known of an item that the filter keeps
-	var keptItem *term
+	shape := nothing // of the items of a map's result
+	var result *term // of a filter
+	next := s
 	for _, p := range parts {
 		inner, item, enter := e.body(c, p)
 		start := enter(s)
@@ -234,63 +234,67 @@ func (e *evaluation) collect(c ast.ComprehensionExpr, f fold, s *state, of *term
 		if f.predicate != nil {
 			results = inner.truths(inner.eval(f.predicate, start), c.LoopStep().ID())
 		}
+		var kept *state // what is known of an item that the filter keeps
 		for _, o := range results {
 			switch {
 			case o.fault != nil:
 				out = append(out, o)
 			case o.value == e.truth(false):
-			case f.result != nil && f.macro == "map":
+			case f.macro == "map":
 				for _, r := range inner.eval(f.result, o.state) {
 					if r.fault != nil {
 						out = append(out, r)
-					} else if known := valueShape(r); shape == nil {
-						shape = known
 					} else {
-						shape = joinShapes(shape, known)
+						shape = schema.Join(shape, valueShape(r))
 					}
 				}
 			case kept == nil:
-				kept, keptItem = o.state, item
+				kept = o.state
 			default:
 				kept = kept.join(o.state)
 			}
 		}
-	}
-	var result *term
-	switch f.macro {
-	case "existsOne":
-		result = e.fresh(boolShape)
-	case "map":
-		if shape == nil {
-			shape = anyShape
-		}
-		result = e.fresh(schema.ListOf(shape))
-	case "filter":
-		if len(parts) == 1 && parts[0].kind == schema.List {
-			result = e.kept(of)
-			if kept != nil {
-				s = s.adding(kept.about(keptItem, e.every(result), e.terms), e.terms)
+		if f.macro == "filter" && kept != nil {
+			var list *term
+			next, list = e.keeps(next, kept, p, item)
+			if result != nil {
+				list = e.terms.call(operators.Add, schema.ListOf(schema.Join(itemShape(result), itemShape(list))), result, list)
 			}
-			break
+			result = list
 		}
-		item := itemShape(of)
-		if len(parts) > 0 && parts[0].kind == schema.Map {
-			item = textShape
-		}
-		result = e.fresh(schema.ListOf(item))
 	}
-	return append(out, value(s, result))
+	switch {
+	case f.macro == "existsOne":
+		result = e.fresh(boolShape)
+	case f.macro == "map":
+		result = e.fresh(schema.ListOf(shape))
+	case result == nil:
+		result = e.composite(listTerm, schema.List)
+	}
+	return append(out, value(next, result))
+}
+
+// keeps is the list of the items of a part that a filter keeps, and the state that knows of each of
+// them what the filter has found out.
+func (e *evaluation) keeps(s, kept *state, p part, item *term) (*state, *term) {
+	switch {
+	case p.item != nil:
+		return s, e.kept(e.composite(listTerm, schema.List, p.item))
+	case p.kind == schema.Map:
+		return s, e.fresh(schema.ListOf(textShape))
+	}
+	list := e.kept(p.of)
+	return s.adding(kept.about(item, e.every(list), e.terms), e.terms), list
 }
 
 // valueShape is what stays known of a value when its path is forgotten.
 func valueShape(o outcome) *schema.Shape {
 	k := o.state.kinds(o.value)
-	if k == o.value.shape.Kinds {
-		return o.value.shape
+	s := o.value.shape.With(k)
+	if least, most := o.state.bounds(o.value); k == schema.Int && (least > minInt || most < maxInt) {
+		c := *s
+		c.Min, c.Max = least, most
+		return &c
 	}
-	if k&(schema.List|schema.Map) == 0 {
-		least, most := o.state.bounds(o.value)
-		return &schema.Shape{Kinds: k, Min: least, Max: most, Text: o.value.shape.Text, NonEmpty: o.value.shape.NonEmpty}
-	}
-	return &schema.Shape{Kinds: k, Min: minInt, Max: maxInt, Dynamic: true}
+	return s
 }

@@ -140,7 +140,7 @@ func (e *evaluation) join(in []outcome) []outcome {
 			widened = &w
 		default:
 			widened.state = widened.state.join(o.state)
-			widened.value = e.fresh(joinShapes(widened.value.shape, o.value.shape))
+			widened.value = e.fresh(schema.Join(widened.value.shape, o.value.shape))
 		}
 	}
 	if widened != nil {
@@ -291,7 +291,10 @@ func (e *evaluation) lookupMap(s *state, of, key *term) []entry {
 			return out
 		}
 	}
-	if constant := s.equal(key, e.terms); constant != nil {
+	there := false // the key was found in the map before anything was known of it
+	if constant := s.equal(key, e.terms); constant != nil && constant != key {
+		v, ok := s.find(e.index(of, key, itemShape(of)), presentFact)
+		there = ok && v == 1
 		key = constant
 	}
 	if of.kind == mapTerm {
@@ -317,6 +320,8 @@ func (e *evaluation) lookupMap(s *state, of, key *term) []entry {
 		child = e.index(of, key, itemShape(of))
 	}
 	switch v, known := s.find(child, presentFact); {
+	case there:
+		out = append(out, entry{state: s.with(child, presentFact, 1), value: child})
 	case known && v == 1:
 		out = append(out, entry{state: s, value: child})
 	case known:

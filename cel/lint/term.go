@@ -2,6 +2,7 @@ package lint
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 
 	"github.com/google/cel-go/common/types"
@@ -47,28 +48,45 @@ const (
 
 // terms makes the terms of one analysis.
 type terms struct {
-	known map[string]*term
-	seq   int32
-	all   []*term
+	known  map[termKey]*term
+	seq    int32
+	all    []*term
+	truths [2]*term // false, true
 }
 
-func newTerms() *terms { return &terms{known: map[string]*term{}} }
+// termKey is what makes a term the term that it is.
+type termKey struct {
+	kind  termKind
+	name  string // of a constant: its type and value
+	seq   int32
+	first [2]int32 // ids of the first arguments, -1 for none
+	more  string   // of the others
+}
+
+func newTerms() *terms {
+	ts := &terms{known: map[termKey]*term{}}
+	ts.truths = [2]*term{ts.constant(types.False), ts.constant(types.True)}
+	return ts
+}
 
 func (ts *terms) make(t term) *term {
-	var b strings.Builder
-	fmt.Fprintf(&b, "%d|%s|%d", t.kind, t.name, t.seq)
-	for _, a := range t.args {
-		fmt.Fprintf(&b, ",%d", a.id)
+	k := termKey{kind: t.kind, name: t.name, seq: t.seq, first: [2]int32{-1, -1}}
+	for i, a := range t.args {
+		if i < len(k.first) {
+			k.first[i] = a.id
+		} else {
+			k.more += strconv.Itoa(int(a.id)) + ","
+		}
 	}
 	if t.kind == constTerm {
-		fmt.Fprintf(&b, "|%s|%T|%v", t.value.Type().TypeName(), t.value.Value(), t.value.Value())
+		k.name = fmt.Sprintf("%s|%T|%v", t.value.Type().TypeName(), t.value.Value(), t.value.Value())
 	}
-	if known := ts.known[b.String()]; known != nil {
+	if known := ts.known[k]; known != nil {
 		return known
 	}
 	t.id = int32(len(ts.all))
 	ts.all = append(ts.all, &t)
-	ts.known[b.String()] = &t
+	ts.known[k] = &t
 	t.general = ts.generalize(&t)
 	return &t
 }
@@ -133,7 +151,12 @@ func (ts *terms) constant(v ref.Val) *term {
 	return ts.make(term{kind: constTerm, value: v, shape: constShape(v)})
 }
 
-func (ts *terms) truth(b bool) *term { return ts.constant(types.Bool(b)) }
+func (ts *terms) truth(b bool) *term {
+	if b {
+		return ts.truths[1]
+	}
+	return ts.truths[0]
+}
 
 func (ts *terms) root(name string, s *schema.Shape) *term {
 	return ts.make(term{kind: rootTerm, name: name, shape: s})
@@ -166,8 +189,28 @@ func (ts *terms) call(name string, s *schema.Shape, args ...*term) *term {
 }
 
 func (ts *terms) composite(kind termKind, kinds schema.Kinds, args ...*term) *term {
-	return ts.make(term{kind: kind, args: args, shape: &schema.Shape{Kinds: kinds, Dynamic: kind == mapTerm}})
+	s := &schema.Shape{Kinds: kinds}
+	if kind == mapTerm {
+		s = literalShape(args)
+	}
+	return ts.make(term{kind: kind, args: args, shape: s})
 }
+
+// literalShape is the shape of {args[0]: args[1], …}.
+func literalShape(args []*term) *schema.Shape {
+	fields := map[string]schema.Field{}
+	for i := 0; i+1 < len(args); i += 2 {
+		key, ok := args[i].value.(types.String)
+		if args[i].kind != constTerm || !ok {
+			return anyMap
+		}
+		fields[string(key)] = schema.Field{Shape: args[i+1].shape, Always: true}
+	}
+	return schema.RecordOf(fields)
+}
+
+// anyMap is a map of which nothing is known.
+var anyMap = &schema.Shape{Kinds: schema.Map, Dynamic: true}
 
 func (ts *terms) kept(of *term) *term {
 	ts.seq++
@@ -290,11 +333,11 @@ func constShape(v ref.Val) *schema.Shape {
 func itemShape(l *term) *schema.Shape {
 	if l.kind == listTerm {
 		if len(l.args) == 0 {
-			return anyShape
+			return nothing
 		}
 		s := l.args[0].shape
 		for _, a := range l.args[1:] {
-			s = joinShapes(s, a.shape)
+			s = schema.Join(s, a.shape)
 		}
 		return s
 	}
@@ -304,6 +347,9 @@ func itemShape(l *term) *schema.Shape {
 	return anyShape
 }
 
+// nothing is the shape of the items of an empty list: joined with another shape it is that one.
+var nothing = &schema.Shape{}
+
 // anyShape is a value of which nothing is known.
 var anyShape = &schema.Shape{Kinds: schema.Any, Min: minInt, Max: maxInt, Dynamic: true}
 
@@ -311,14 +357,3 @@ const (
 	minInt = -1 << 63
 	maxInt = 1<<63 - 1
 )
-
-// joinShapes is a shape that holds for the values of both.
-func joinShapes(a, b *schema.Shape) *schema.Shape {
-	switch {
-	case a == b:
-		return a
-	case a.Kinds == b.Kinds && a.Kinds&(schema.List|schema.Map) == 0:
-		return &schema.Shape{Kinds: a.Kinds, NonEmpty: a.NonEmpty && b.NonEmpty, Min: min(a.Min, b.Min), Max: max(a.Max, b.Max)}
-	}
-	return &schema.Shape{Kinds: a.Kinds | b.Kinds, Min: minInt, Max: maxInt, Dynamic: true}
-}

@@ -7,6 +7,7 @@ import (
 
 	celgo "github.com/google/cel-go/cel"
 	"github.com/google/cel-go/common/ast"
+	"github.com/google/cel-go/common/types"
 	"github.com/google/cel-go/parser"
 	admissionv1 "k8s.io/api/admissionregistration/v1"
 	kschema "k8s.io/apimachinery/pkg/runtime/schema"
@@ -148,7 +149,7 @@ func (r *totality) conditions(a *analysis, c Case) []*state {
 	}
 	e := &evaluation{analysis: a, expression: &expression{}}
 	var start []*state
-	for _, o := range e.logic(operands, false, noFacts) {
+	for _, o := range e.logic(operands, false, a.given(c)) {
 		switch {
 		case o.fault != nil:
 			for _, i := range places {
@@ -172,6 +173,32 @@ func (r *totality) conditions(a *analysis, c Case) []*state {
 		return []*state{joined}
 	}
 	return start
+}
+
+// given is what is known of every request of a case.
+func (a *analysis) given(c Case) *state {
+	s := noFacts
+	know := func(text string, path ...string) {
+		t := a.roots["request"]
+		for _, name := range path {
+			f, ok := t.shape.Field(name)
+			if !ok {
+				return
+			}
+			t = a.field(t, name, f.Shape)
+		}
+		s = s.with(t, equalFact, int64(a.constant(types.String(text)).id))
+	}
+	know(string(c.Operation), "operation")
+	if !c.AnyResource {
+		know(c.Resource.Group, "resource", "group")
+		know(c.Resource.Resource, "resource", "resource")
+		know(c.Resource.Version, "resource", "version")
+		if c.Subresource != "" {
+			know(c.Subresource, "subResource")
+		}
+	}
+	return s
 }
 
 // report notes the errors among the outcomes of an expression, once a node.
@@ -212,12 +239,14 @@ func sourceOf(x harness.Checked, node int64) (text string, start, end int) {
 // is always null (apiserver pkg/admission/plugin/webhook/matchconditions/matcher.go).
 func (r *totality) roots(ts *terms, c Case, inConditions bool) map[string]*term {
 	null := &schema.Shape{Kinds: schema.Null}
-	object := anyObject
+	object := anyMap
 	switch {
 	case c.Operation == admission.Connect && !c.AnyResource:
 		object = schema.OptionsShape(c.Resource.Resource + "/" + c.Subresource)
 	case c.Kind.Kind != "":
 		object = r.options.Resources.ObjectShape(c.Kind, r.options.Assume)
+	case !c.AnyResource && (c.Subresource == "" || c.Subresource == "status"): // a custom resource has no others but scale
+		object = schema.ResourceShape(c.Namespaced, r.options.Assume)
 	}
 	old := object
 	switch c.Operation {
@@ -251,9 +280,6 @@ func boolInt(b bool) int32 {
 	}
 	return 0
 }
-
-// anyObject is an object of any kind.
-var anyObject = &schema.Shape{Kinds: schema.Map, Dynamic: true}
 
 // params are null for a binding without a paramRef.
 func (r *totality) params() *schema.Shape {

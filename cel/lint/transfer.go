@@ -51,7 +51,7 @@ func (e *evaluation) transfer(o overload, node int64, function string, s *state,
 		result = e.kept(args[0])
 	case operators.Add:
 		if o.id == "add_list" {
-			shape = schema.ListOf(joinShapes(itemShape(args[0]), itemShape(args[1])))
+			shape = schema.ListOf(schema.Join(itemShape(args[0]), itemShape(args[1])))
 		}
 		result = e.terms.call(function, shape, args...)
 	default:
