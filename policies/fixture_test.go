@@ -36,7 +36,7 @@ func prove(t *testing.T, p profile.Profile) proof {
 	return x
 }
 
-func compiled(t *testing.T, m policies.Manifests) *harness.Set {
+func compiled(t testing.TB, m policies.Manifests) *harness.Set {
 	t.Helper()
 	set, err := harness.Compile(m.Policies, m.Bindings)
 	if err != nil {

@@ -54,6 +54,21 @@ func (e *evaluation) assumeEqual(s *state, a, b *term, equal bool) *state {
 		}
 		return s.narrow(x, k)
 	}
+	if a.kind == listTerm && len(a.args) == 0 {
+		a, b = b, a
+	}
+	if b.kind == listTerm && len(b.args) == 0 {
+		switch {
+		case equal:
+			if s = s.narrow(a, schema.List); s == nil {
+				return nil
+			}
+			return s.bound(e.size(a), 0, 0)
+		case s.kinds(a) == schema.List:
+			return s.bound(e.size(a), 1, maxInt)
+		}
+		return s
+	}
 	if b.kind != constTerm {
 		return s
 	}

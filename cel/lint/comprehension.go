@@ -1,9 +1,12 @@
 package lint
 
 import (
+	"fmt"
+
 	"github.com/google/cel-go/common/ast"
 	"github.com/google/cel-go/common/operators"
 	"github.com/google/cel-go/common/types"
+	"github.com/google/cel-go/parser"
 
 	"hangar.io/holdshort/cel/schema"
 )
@@ -77,7 +80,7 @@ func (e *evaluation) comprehension(x ast.Expr, s *state) []outcome {
 		}
 		for _, k := range []schema.Kinds{schema.List, schema.Map} {
 			if next := o.state.narrow(o.value, k); next != nil {
-				out = append(out, e.fold(c, f, next, o.value, k)...)
+				out = append(out, e.fold(x, f, next, o.value, k)...)
 			}
 		}
 		return out
@@ -152,7 +155,8 @@ func (e *evaluation) body(c ast.ComprehensionExpr, p part) (inner *evaluation, i
 	return &in, item, enter
 }
 
-func (e *evaluation) fold(c ast.ComprehensionExpr, f fold, s *state, of *term, kind schema.Kinds) []outcome {
+func (e *evaluation) fold(x ast.Expr, f fold, s *state, of *term, kind schema.Kinds) []outcome {
+	c := x.AsComprehension()
 	if kind == schema.Map && of.kind == mapTerm && c.IterVar2() != "" {
 		return []outcome{e.unknown(s, c.IterRange().ID(), "this form of a comprehension is not analysed")}
 	}
@@ -163,7 +167,7 @@ func (e *evaluation) fold(c ast.ComprehensionExpr, f fold, s *state, of *term, k
 	case "exists":
 		return e.quantify(c, f, s, parts, true)
 	}
-	return e.collect(c, f, s, parts)
+	return e.collect(x, f, s, parts)
 }
 
 // quantify is all and exists: one item can stop it, and absorbs the errors of others.
@@ -219,7 +223,8 @@ func (e *evaluation) everyItem(s *state, results []outcome, p part, item *term, 
 }
 
 // collect is map, filter and exists_one: an error of an item is an error of the whole.
-func (e *evaluation) collect(c ast.ComprehensionExpr, f fold, s *state, parts []part) []outcome {
+func (e *evaluation) collect(x ast.Expr, f fold, s *state, parts []part) []outcome {
+	c := x.AsComprehension()
 	var out []outcome
 	shape := nothing // of the items of a map's result
 	var result *term // of a filter
@@ -256,7 +261,7 @@ func (e *evaluation) collect(c ast.ComprehensionExpr, f fold, s *state, parts []
 		}
 		if f.macro == "filter" && kept != nil {
 			var list *term
-			next, list = e.keeps(next, kept, p, item)
+			next, list = e.keeps(next, kept, p, item, e.text(x))
 			if result != nil {
 				list = e.terms.call(operators.Add, schema.ListOf(schema.Join(itemShape(result), itemShape(list))), result, list)
 			}
@@ -274,16 +279,36 @@ func (e *evaluation) collect(c ast.ComprehensionExpr, f fold, s *state, parts []
 	return append(out, value(next, result))
 }
 
+// text names the value of an expression within an analysis: what is written, and what the variables
+// around it stand for.
+func (e *evaluation) text(x ast.Expr) string {
+	key := textKey{e.ast, x.ID()}
+	text, ok := e.texts[key]
+	if !ok {
+		text, _ = parser.Unparse(x, e.ast.SourceInfo())
+		e.texts[key] = text
+	}
+	for s := e.scope; s != nil; s = s.next {
+		text += fmt.Sprintf("|%s=%d", s.name, s.value.id)
+	}
+	return text
+}
+
+type textKey struct {
+	ast  *ast.AST
+	node int64
+}
+
 // keeps is the list of the items of a part that a filter keeps, and the state that knows of each of
 // them what the filter has found out.
-func (e *evaluation) keeps(s, kept *state, p part, item *term) (*state, *term) {
+func (e *evaluation) keeps(s, kept *state, p part, item *term, text string) (*state, *term) {
 	switch {
 	case p.item != nil:
-		return s, e.kept(e.composite(listTerm, schema.List, p.item))
+		return s, e.kept(e.composite(listTerm, schema.List, p.item), text)
 	case p.kind == schema.Map:
 		return s, e.fresh(schema.ListOf(textShape))
 	}
-	list := e.kept(p.of)
+	list := e.kept(p.of, text)
 	return s.adding(kept.about(item, e.every(list), e.terms), e.terms), list
 }
 

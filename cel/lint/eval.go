@@ -41,6 +41,7 @@ type analysis struct {
 	functions *functions
 	variables map[string]*expression
 	roots     map[string]*term
+	texts     map[textKey]string
 	steps     int
 	paths     int // the most that there were at once
 	deep      int // of variables that read variables

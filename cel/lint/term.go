@@ -212,9 +212,9 @@ func literalShape(args []*term) *schema.Shape {
 // anyMap is a map of which nothing is known.
 var anyMap = &schema.Shape{Kinds: schema.Map, Dynamic: true}
 
-func (ts *terms) kept(of *term) *term {
-	ts.seq++
-	return ts.make(term{kind: keptTerm, args: []*term{of}, seq: ts.seq, shape: schema.ListOf(itemShape(of))})
+// kept is a list of items of another, as the text of an expression selects or orders them.
+func (ts *terms) kept(of *term, text string) *term {
+	return ts.make(term{kind: keptTerm, name: text, args: []*term{of}, shape: schema.ListOf(itemShape(of))})
 }
 
 func (ts *terms) fresh(s *schema.Shape) *term {

@@ -92,7 +92,7 @@ type totality struct {
 }
 
 func (r *totality) analyse(c Case) {
-	a := &analysis{terms: newTerms(), functions: r.functions, variables: map[string]*expression{}}
+	a := &analysis{terms: newTerms(), functions: r.functions, variables: map[string]*expression{}, texts: map[textKey]string{}}
 	for _, x := range r.checked {
 		if strings.HasPrefix(x.Field, "variables[") {
 			a.variables[x.Name] = &expression{x.Field, x.AST}
@@ -175,11 +175,13 @@ func (r *totality) conditions(a *analysis, c Case) []*state {
 	return start
 }
 
-// given is what is known of every request of a case.
+// given is what is known of every request of a case. Where a policy takes equivalent versions, the
+// request speaks of the one that the rule names (apiserver pkg/admission/plugin/cel,
+// CreateAdmissionRequest).
 func (a *analysis) given(c Case) *state {
 	s := noFacts
-	know := func(text string, path ...string) {
-		t := a.roots["request"]
+	know := func(root, text string, path ...string) {
+		t := a.roots[root]
 		for _, name := range path {
 			f, ok := t.shape.Field(name)
 			if !ok {
@@ -189,13 +191,24 @@ func (a *analysis) given(c Case) *state {
 		}
 		s = s.with(t, equalFact, int64(a.constant(types.String(text)).id))
 	}
-	know(string(c.Operation), "operation")
-	if !c.AnyResource {
-		know(c.Resource.Group, "resource", "group")
-		know(c.Resource.Resource, "resource", "resource")
-		know(c.Resource.Version, "resource", "version")
-		if c.Subresource != "" {
-			know(c.Subresource, "subResource")
+	know("request", string(c.Operation), "operation")
+	if c.AnyResource {
+		return s
+	}
+	know("request", c.Resource.Group, "resource", "group")
+	know("request", c.Resource.Resource, "resource", "resource")
+	know("request", c.Resource.Version, "resource", "version")
+	if c.Subresource != "" {
+		know("request", c.Subresource, "subResource")
+	}
+	if c.Kind.Kind == "" {
+		return s
+	}
+	know("request", c.Kind.Kind, "kind", "kind")
+	if c.Operation != admission.Connect {
+		for _, root := range []string{"object", "oldObject"} {
+			know(root, c.Kind.Kind, "kind")
+			know(root, c.Kind.GroupVersion().String(), "apiVersion")
 		}
 	}
 	return s

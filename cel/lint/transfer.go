@@ -1,8 +1,10 @@
 package lint
 
 import (
+	"fmt"
 	"math"
 	"regexp"
+	"strconv"
 	"strings"
 	"time"
 
@@ -48,7 +50,7 @@ func (e *evaluation) transfer(o overload, node int64, function string, s *state,
 			s = s.bound(result, least, most)
 		}
 	case "reverse", "distinct", "sort", "@sortByAssociatedKeys":
-		result = e.kept(args[0])
+		result = e.kept(args[0], fmt.Sprint(function, ids(args)))
 	case operators.Add:
 		if o.id == "add_list" {
 			shape = schema.ListOf(schema.Join(itemShape(args[0]), itemShape(args[1])))
@@ -58,6 +60,14 @@ func (e *evaluation) transfer(o overload, node int64, function string, s *state,
 		result = e.terms.call(function, shape, args...)
 	}
 	return append(out, value(s, result))
+}
+
+func ids(args []*term) []int32 {
+	out := make([]int32, len(args))
+	for i, a := range args {
+		out[i] = a.id
+	}
+	return out
 }
 
 // ints is the rule of arithmetic that fails on overflow.
@@ -135,6 +145,37 @@ func parses(format schema.Text, predicate string, ok func(string) bool) rule {
 		}
 		return why, nil
 	}
+}
+
+// digits is the rule of conversions of text to numbers: text that a regular expression restricts to a
+// few digits is one.
+func digits(e *evaluation, s *state, args []*term) (string, *schema.Shape) {
+	for _, f := range s.facts {
+		t := e.terms.all[f.key.term()]
+		if f.key.aspect() != truthFact || f.value != 1 || t.kind != callTerm || t.name != "matches" || len(t.args) != 2 || t.args[0] != args[0] {
+			continue
+		}
+		if pattern, ok := t.args[1].value.(types.String); ok && onlyDigits(string(pattern)) {
+			return "", nil
+		}
+	}
+	return parses(schema.AnyText, "", isDigits)(e, s, args)
+}
+
+var digitPattern = regexp.MustCompile(`^\^(?:\[0-9\]|\\d)(?:\{(?:\d+,)?(\d+)\})?\$$`)
+
+// onlyDigits tells whether a regular expression matches nothing but digits, few enough for an int.
+// In cel-go's expressions $ is the end of the text, not of a line.
+func onlyDigits(pattern string) bool {
+	m := digitPattern.FindStringSubmatch(pattern)
+	if m == nil {
+		return false
+	}
+	if m[1] == "" {
+		return true
+	}
+	n, err := strconv.Atoi(m[1])
+	return err == nil && n > 0 && n <= 18
 }
 
 // pattern is the rule of functions whose argument at a place is a regular expression.
@@ -306,9 +347,9 @@ var rules = map[string]rule{
 	"bool_to_bool": never, "bytes_to_bytes": never, "double_to_double": never, "int64_to_int64": never, "uint64_to_uint64": never,
 	"string_to_string": never, "duration_to_duration": never, "timestamp_to_timestamp": never, "to_dyn": never, "type": never,
 	"string_to_bool":   parses(schema.AnyText, "", func(s string) bool { return s == "true" || s == "false" }),
-	"string_to_int64":  parses(schema.AnyText, "", isDigits),
-	"string_to_uint64": parses(schema.AnyText, "", isDigits),
-	"string_to_double": parses(schema.AnyText, "", isDigits),
+	"string_to_int64":  digits,
+	"string_to_uint64": digits,
+	"string_to_double": digits,
 	"string_to_bytes":  never, "bytes_to_string": may("the bytes may not be UTF-8"),
 	"int64_to_double": never, "uint64_to_double": never,
 	"int64_to_uint64": convertsInt(0, math.MaxInt64), "uint64_to_int64": may("the number may be out of range"),
@@ -367,7 +408,7 @@ var rules = map[string]rule{
 	"string_to_quantity": parses(schema.QuantityText, "isQuantity", isQuantity), "is_quantity_string": never,
 	"quantity_add": never, "quantity_add_int": never, "quantity_sub": never, "quantity_sub_int": never,
 	"quantity_compare_to": never, "quantity_is_greater_than": never, "quantity_is_less_than": never, "quantity_is_integer": never, "quantity_sign": never,
-	"quantity_get_float": never, "quantity_get_int": may("the quantity may be no integer, ask isInteger() before"),
+	"quantity_get_float": never, "quantity_get_int": parses(schema.AnyText, "isInteger", nil),
 
 	// Semantic versions.
 	"string_to_semver": parses(schema.AnyText, "isSemver", nil), "string_bool_to_semver": parses(schema.AnyText, "isSemver", nil),
