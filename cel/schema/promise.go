@@ -135,6 +135,13 @@ func storedPromise(namespaced bool) *promise {
 	// Both times are the server's own, so they can be read.
 	meta.fields["creationTimestamp"].text = TimeText
 	meta.fields["deletionTimestamp"] = &promise{text: TimeText}
+	// apimachinery pkg/api/validation/objectmeta.go, validateOwnerReference. Metadata of templates is
+	// not validated so.
+	owner := map[string]*promise{}
+	for _, f := range []string{"apiVersion", "kind", "name", "uid"} {
+		owner[f] = &promise{present: true, nonEmpty: true}
+	}
+	meta.fields["ownerReferences"] = &promise{fields: owner}
 	return p
 }
 

@@ -41,11 +41,11 @@ func builtInShape(kind schema.GroupVersionKind, a Assume) *Shape {
 	if typed == nil {
 		return dynamic(kind.Kind, Map)
 	}
-	var promised *promise
+	root := place{typ: reflect.TypeOf(typed).Elem(), assume: a}
 	if a == Server {
-		promised = promisesOf(kind)
+		root.promised = promisesOf(kind).and(valid().kinds[typeName(root.typ)]).below()
 	}
-	return withKind(place{reflect.TypeOf(typed).Elem(), promised.below(), a}.shape())
+	return withKind(root.shape())
 }
 
 // withKind adds what an object has when it is converted for a policy (apiserver

@@ -78,7 +78,7 @@ func (p place) shape() *Shape {
 func (p place) fields() map[string]Field {
 	promised := p.promised
 	if p.assume == Server {
-		promised = promised.and(typePromises()[typeName(p.typ)])
+		promised = promised.and(valid().types[typeName(p.typ)])
 	}
 	out := map[string]Field{}
 	for _, f := range jsonFields(p.typ) {

@@ -2,6 +2,7 @@ package schema
 
 import (
 	_ "embed"
+	"slices"
 	"strings"
 	"sync"
 )
@@ -9,32 +10,28 @@ import (
 //go:embed valid.txt
 var validLines string
 
-// typePromises are what defaulting in code and API validation promise of the Go types of the API,
-// wherever they are: it reads valid.txt once, in which a malformed line is a defect of this package.
-var typePromises = sync.OnceValue(func() map[string]*promise {
-	out := map[string]*promise{}
+// validPromises are what valid.txt promises: of Go types of the API, wherever they are, and of the
+// types of kinds at the root of an object.
+type validPromises struct{ types, kinds map[string]*promise }
+
+// valid parses the table once; a malformed line is a defect of this package.
+var valid = sync.OnceValue(func() validPromises {
+	out := validPromises{map[string]*promise{}, map[string]*promise{}}
 	for line := range strings.Lines(validLines) {
 		f := strings.Fields(line)
-		if len(f) == 0 || f[0] == "#" {
+		if f[0] == "#" {
 			continue
 		}
-		if len(f) != 4 {
+		into := map[string]map[string]*promise{"type": out.types, "kind": out.kinds}[f[0]]
+		if into == nil || len(f) != 5 || f[3] != "present" && f[3] != "nonempty" {
 			panic("schema: malformed line in valid.txt: " + line)
 		}
-		p := &promise{}
-		switch f[2] {
-		case "present":
-			p.present = true
-		case "nonempty":
-			p.present, p.nonEmpty = true, true
-		default:
-			panic("schema: malformed line in valid.txt: " + line)
+		p := &promise{present: true, nonEmpty: f[3] == "nonempty"}
+		steps := strings.Split(f[2], ".")
+		for _, step := range slices.Backward(steps) {
+			p = &promise{fields: map[string]*promise{step: p}}
 		}
-		steps := strings.Split(f[1], ".")
-		for i := len(steps) - 1; i >= 0; i-- {
-			p = &promise{fields: map[string]*promise{steps[i]: p}}
-		}
-		out[f[0]] = out[f[0]].and(p)
+		into[f[1]] = into[f[1]].and(p)
 	}
 	return out
 })
