@@ -64,7 +64,11 @@ func (e *evaluation) call(x ast.Expr, s *state) []outcome {
 	if c.IsMemberFunction() {
 		args = append([]ast.Expr{c.Target()}, args...)
 	}
-	return e.all(args, s, func(s *state, values []*term) []outcome { return e.apply(x, s, values) })
+	results := e.all(args, s, func(s *state, values []*term) []outcome { return e.apply(x, s, values) })
+	if breaking[c.FunctionName()] {
+		return fatal(results, true)
+	}
+	return results
 }
 
 // apply is a strict function of values.

@@ -2,6 +2,7 @@ package lint
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/google/cel-go/common/ast"
@@ -26,6 +27,8 @@ type fault struct {
 	text string
 	// unknown: the analysis does not know whether this can happen.
 	unknown bool
+	// fatal: it ends the whole expression, and nothing absorbs it (see fatal).
+	fatal bool
 }
 
 // Bounds of one analysis, counted, so that its result does not depend on the machine. What is
@@ -112,13 +115,14 @@ func (e *evaluation) join(in []outcome) []outcome {
 		value *term
 		field string
 		node  int64
+		fatal bool
 	}
 	at := map[result]int{}
 	var out []outcome
 	for _, o := range in {
 		r := result{value: o.value}
 		if o.fault != nil {
-			r.field, r.node = o.fault.field, o.fault.node
+			r.field, r.node, r.fatal = o.fault.field, o.fault.node, o.fault.fatal
 		}
 		if i, ok := at[r]; ok {
 			out[i].state = out[i].state.join(o.state)
@@ -243,7 +247,27 @@ func (e *evaluation) variable(sel ast.SelectExpr, s *state, node int64) []outcom
 	}
 	e.deep++
 	defer func() { e.deep-- }()
-	return (&evaluation{analysis: e.analysis, expression: v}).eval(v.ast.Expr(), s)
+	return fatal((&evaluation{analysis: e.analysis, expression: v}).eval(v.ast.Expr(), s), false)
+}
+
+// breaking are functions that fail the whole expression when an argument is an error, or of a kind
+// that they do not take: cel-go counts the cost of a call after it whatever came out, and for these
+// it takes the arguments for what they are declared as (cel-go ext/lists.go and interpreter/runtimecost.go).
+// The panic becomes the error of the evaluation.
+var breaking = map[string]bool{"distinct": true, "flatten": true}
+
+// fatal marks the errors among the outcomes as such that nothing absorbs, or no more: an expression
+// that reads a variable has its error as a value.
+func fatal(in []outcome, is bool) []outcome {
+	out := slices.Clone(in)
+	for i, o := range out {
+		if o.fault != nil && o.fault.fatal != is {
+			f := *o.fault
+			f.fatal = is
+			out[i].fault = &f
+		}
+	}
+	return out
 }
 
 // entry is one way in which a key can be looked up.
@@ -505,7 +529,7 @@ func (e *evaluation) logic(operands []func(*state) []outcome, stop bool, s *stat
 		for _, l := range live {
 			for _, o := range operand(l.state) {
 				switch {
-				case o.fault == nil && o.value == e.truth(stop):
+				case o.fault == nil && o.value == e.truth(stop), o.fault != nil && o.fault.fatal:
 					done = append(done, o)
 				case l.fault != nil:
 					next = append(next, outcome{state: o.state, fault: l.fault})

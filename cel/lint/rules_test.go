@@ -1,11 +1,17 @@
 package lint
 
 import (
+	"maps"
 	"slices"
+	"strings"
 	"testing"
 
+	celgo "github.com/google/cel-go/cel"
+	"github.com/google/cel-go/common/decls"
+	"github.com/google/cel-go/common/types"
 	"k8s.io/apimachinery/pkg/util/version"
 	"k8s.io/apiserver/pkg/cel/environment"
+	"k8s.io/apiserver/pkg/cel/library"
 
 	"hangar.io/holdshort/cel"
 )
@@ -37,4 +43,77 @@ func TestEveryOverloadHasARule(t *testing.T) {
 			t.Errorf("the rule for %s is for no overload of any environment", id)
 		}
 	}
+}
+
+// TestBreakingFunctions calls every function with an argument that fails or has another kind, beside a
+// false operand that absorbs errors.
+func TestBreakingFunctions(t *testing.T) {
+	base, err := environment.MustBaseEnvSet(version.MajorMinor(1, 37)).Env(environment.StoredExpressions)
+	if err != nil {
+		t.Fatal(err)
+	}
+	env, err := cel.AdmissionEnv(base, cel.Declarations{HasParams: true, HasAuthorizer: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	input := map[string]any{"object": map[string]any{"int": 1, "text": "a", "list": []any{}, "map": map[string]any{}, "null": nil}}
+	breaks, calls := map[string]bool{}, 0
+	for name, d := range env.Functions() {
+		for _, o := range d.OverloadDecls() {
+			for _, argument := range []string{"missing", "int", "text", "list", "map", "null"} {
+				for at := range o.ArgTypes() {
+					text, ok := callOf(name, o, at, "object."+argument)
+					if !ok {
+						continue
+					}
+					checked, issues := env.Compile("dyn(" + text + ") && false")
+					if issues.Err() != nil {
+						continue
+					}
+					program, err := env.Program(checked, celgo.CostLimit(1_000_000), celgo.CostTracking(&library.CostEstimator{}), celgo.EvalOptions(celgo.OptOptimize, celgo.OptTrackCost))
+					if err != nil {
+						continue
+					}
+					calls++
+					if v, _, err := program.Eval(input); err != nil || v != types.False {
+						breaks[name] = true
+					}
+				}
+			}
+		}
+	}
+	if calls < 1000 {
+		t.Errorf("only %d calls were made", calls)
+	}
+	if !maps.Equal(breaks, breaking) {
+		t.Errorf("these functions break the expression: %v, expected %v", breaks, breaking)
+	}
+}
+
+// callOf is a call with one argument put in.
+func callOf(name string, o *decls.OverloadDecl, at int, argument string) (text string, ok bool) {
+	values := map[string]string{
+		"bool": "true", "int": "1", "uint": "1u", "double": "1.0", "string": "'1'", "bytes": "b'a'", "list": "[]", "map": "{}", "dyn": "dyn(1)", "type": "int",
+		"google.protobuf.Duration": "duration('1s')", "google.protobuf.Timestamp": "timestamp('2020-01-01T00:00:00Z')", "optional_type": "optional.none()",
+		"net.IP": "ip('1.1.1.1')", "net.CIDR": "cidr('1.1.1.0/24')", "kubernetes.Quantity": "quantity('1')", "kubernetes.URL": "url('https://a')", "kubernetes.Semver": "semver('1.0.0')",
+		"kubernetes.authorization.Authorizer": "authorizer",
+	}
+	var args []string
+	for i, t := range o.ArgTypes() {
+		v, known := values[t.TypeName()]
+		if t.Kind() == types.TypeParamKind {
+			v, known = "dyn(1)", true
+		}
+		if i == at {
+			v, known = argument, true
+		}
+		if !known {
+			return "", false
+		}
+		args = append(args, v)
+	}
+	if o.IsMemberFunction() {
+		return args[0] + "." + name + "(" + strings.Join(args[1:], ", ") + ")", true
+	}
+	return name + "(" + strings.Join(args, ", ") + ")", true
 }

@@ -143,7 +143,7 @@ func (r *totality) conditions(a *analysis, c Case) []*state {
 		}
 		e := &evaluation{analysis: a, expression: &expression{x.Field, x.AST}}
 		operands = append(operands, func(s *state) []outcome {
-			return e.truths(e.eval(x.AST.Expr(), s), x.AST.Expr().ID())
+			return fatal(e.truths(e.eval(x.AST.Expr(), s), x.AST.Expr().ID()), false)
 		})
 		places = append(places, i)
 	}
