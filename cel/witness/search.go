@@ -236,20 +236,35 @@ func (s *Search) findIn(ctx context.Context, c Case, t Target, salt uint64) *Wit
 	fmt.Fprintf(h, "%s %v %v", s.policy.Name, c, t)
 	rng := rand.New(rand.NewPCG(s.options.Seed+salt, h.Sum64())) //nolint:gosec // to be repeatable
 	for i := 0; i < s.options.Steps && ctx.Err() == nil; i++ {
-		if _, ok := s.found[t]; ok {
+		if _, ok := s.at(t); ok {
 			break
 		}
 		s.try(ctx, s.attempt(rng, t, i))
 	}
-	r, ok := s.found[t]
+	t, ok := s.at(t)
 	if !ok {
 		return nil
 	}
-	r = s.shrink(ctx, t, r)
+	r := s.shrink(ctx, t, s.found[t])
 	return &Witness{
 		Request: r.request, Cluster: r.cluster, Policy: s.policy.Name, Expression: t.Expression, Field: t.Field,
 		Node: t.Node, Error: r.text, sent: r.world, kase: c, raw: s.options.Assume == schema.Raw,
 	}
+}
+
+// at is the target, or of those of its expression the first, that has a result.
+func (s *Search) at(t Target) (Target, bool) {
+	if t.Node != 0 {
+		_, ok := s.found[t]
+		return t, ok
+	}
+	first, ok := t, false
+	for f := range s.found {
+		if f.Expression == t.Expression && (!ok || cmp.Or(cmp.Compare(f.Field, first.Field), cmp.Compare(f.Node, first.Node)) < 0) {
+			first, ok = f, true
+		}
+	}
+	return first, ok
 }
 
 // attempt is the world of one step.
@@ -365,6 +380,9 @@ func (s *Search) run(ctx context.Context, w world) map[Target]result {
 	raw := r
 	if err := harness.Complete(&r, cluster, now); err != nil {
 		return nil
+	}
+	if w["noGroups"] == true {
+		r.User.Groups = nil
 	}
 	if s.options.Assume == schema.Raw {
 		r.Object, r.OldObject = asWritten(raw.Object, r.Object, r.Kind), asWritten(raw.OldObject, r.OldObject, r.Kind)
@@ -485,7 +503,7 @@ func (s *Search) shrink(ctx context.Context, t Target, r result) result {
 			}
 			w := r.world.copy()
 			if len(at) == 1 {
-				if at.root() != "allow" && at.root() != "dryRun" && at.root() != "options" {
+				if !slices.Contains([]string{"allow", "dryRun", "options", "noGroups"}, at.root()) {
 					continue
 				}
 				delete(w, at.root())

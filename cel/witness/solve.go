@@ -38,7 +38,12 @@ func (p *plan) put(at path, v any) {
 	p.both(at, func(at path) { p.world.put(p.Search, at, p.fitting(at, v)) })
 }
 
-func (p *plan) drop(at path) { p.both(at, func(at path) { p.world.drop(p.Search, at) }) }
+func (p *plan) drop(at path) {
+	if c := canonical(at); c.String() == "user.groups" {
+		p.world["noGroups"] = true
+	}
+	p.both(at, func(at path) { p.world.drop(p.Search, at) })
+}
 
 func (p *plan) both(at path, change func(path)) {
 	at = canonical(at)
@@ -433,10 +438,18 @@ func (p *plan) element(c ast.ComprehensionExpr, sc *scope, then func(*scope)) {
 		}
 		all, _ := full.find(name)
 		if t, ok := pick(p, all); ok {
-			inner = inner.with(name, []term{t})
+			inner = inner.with(name, []term{p.second(t)})
 		}
 	}
 	then(inner)
+}
+
+// second is, now and then, the second item of a list where a term is any of its items.
+func (p *plan) second(t term) term {
+	if last := len(t.at) - 1; t.isPath() && t.at[last].kind == toAny && !p.isMap(t.at[:last]) && p.chance(20) {
+		t.at = t.at[:last].then(step{kind: toIndex, index: 1})
+	}
+	return t
 }
 
 // exists makes sure that a list or a map has an element.
@@ -650,7 +663,7 @@ func (p *plan) failCall(c ast.CallExpr, sc *scope) {
 }
 
 // badTexts are strings that conversions refuse.
-var badTexts = []string{"x", "", "1x", "-", "99999999999999999999", "1.5", "a/b", "a.b", "2026-13-01", "example", "A-b", "1:2:3"}
+var badTexts = []string{"x", "", "1x", "-", "99999999999999999999", "1.5", "a/b", "a.b", "2026-13-01", "example", "A-b", "1:2:3", "("}
 
 func (p *plan) failIndex(args []ast.Expr, sc *scope) {
 	of := p.terms(args[0], sc)

@@ -24,7 +24,7 @@ type Target struct {
 	// Expression that fails, by its field as in harness.Expression.
 	Expression string
 	// Field and Node are where the error comes from: the expression itself, or a variable that it
-	// reads.
+	// reads. No field and no node: any of them.
 	Field string
 	Node  int64
 }

@@ -25,6 +25,7 @@ import (
 //	name, namespace  of the request; metadata holds neither
 //	dryRun           a bool
 //	allow            whether the authorizer allows everything, a bool
+//	noGroups         the user has none, not even those that authentication implies
 type world map[string]any
 
 func (w world) copy() world { return runtime.DeepCopyJSON(w) }
