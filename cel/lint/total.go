@@ -22,7 +22,7 @@ import (
 type Proof struct {
 	Policy            string
 	Field, Name, Text string
-	// Open are the errors that are not excluded, one for each node; empty: proved.
+	// Open are the errors that are not excluded, one for each node and case; empty: proved.
 	Open []Open
 	// Paths is the most that were followed at once, in the worst case.
 	Paths int
@@ -214,14 +214,14 @@ func (a *analysis) given(c Case) *state {
 	return s
 }
 
-// report notes the errors among the outcomes of an expression, once a node.
+// report notes the errors among the outcomes of an expression, once a node and case.
 func (r *totality) report(i int, c Case, results []outcome) {
 	for _, o := range results {
 		if o.fault == nil {
 			continue
 		}
 		open := Open{Case: c, Field: o.fault.field, Node: o.fault.node, Why: o.fault.text, Unknown: o.fault.unknown}
-		if slices.ContainsFunc(r.proofs[i].Open, func(k Open) bool { return k.Field == open.Field && k.Node == open.Node }) {
+		if slices.ContainsFunc(r.proofs[i].Open, func(k Open) bool { return k.Field == open.Field && k.Node == open.Node && k.Case == c }) {
 			continue
 		}
 		for _, x := range r.checked {

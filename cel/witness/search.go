@@ -29,6 +29,7 @@ type Search struct {
 	set     *harness.Set
 	policy  *admissionv1.ValidatingAdmissionPolicy
 	binding *admissionv1.ValidatingAdmissionPolicyBinding
+	bound   bool // the set has the binding
 	options Options
 	kase    Case
 
@@ -66,7 +67,7 @@ func New(set *harness.Set, policy string, c Case, o Options) (*Search, error) {
 		policy: def, options: o, kase: c, skeletons: builtIn(),
 		expressions: map[string]ast.Expr{}, variables: map[string]ast.Expr{}, found: map[Target]result{},
 	}
-	s.binding = bindingOf(set, def, o.Resources)
+	s.binding, s.bound = bindingOf(set, def, o.Resources), len(set.Bindings(policy)) > 0
 	var err error
 	s.set, err = harness.Compile([]*admissionv1.ValidatingAdmissionPolicy{def}, []*admissionv1.ValidatingAdmissionPolicyBinding{s.binding})
 	if err != nil {
@@ -246,10 +247,14 @@ func (s *Search) findIn(ctx context.Context, c Case, t Target, salt uint64) *Wit
 		return nil
 	}
 	r := s.shrink(ctx, t, s.found[t])
-	return &Witness{
+	w := &Witness{
 		Request: r.request, Cluster: r.cluster, Policy: s.policy.Name, Expression: t.Expression, Field: t.Field,
-		Node: t.Node, Error: r.text, sent: r.world, kase: c, raw: s.options.Assume == schema.Raw,
+		Node: t.Node, Error: r.text, sent: r.world, kase: c, raw: s.options.Assume == schema.Raw, resources: s.options.Resources,
 	}
+	if !s.bound {
+		w.binding = s.binding
+	}
+	return w
 }
 
 // at is the target, or of those of its expression the first, that has a result.

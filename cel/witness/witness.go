@@ -1,6 +1,7 @@
 package witness
 
 import (
+	admissionv1 "k8s.io/api/admissionregistration/v1"
 	kschema "k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apiserver/pkg/admission"
 
@@ -69,9 +70,11 @@ type Witness struct {
 	Node              int64
 	Error             string
 
-	sent world // as a client sends it
-	kase Case
-	raw  bool
+	sent      world // as a client sends it
+	kase      Case
+	raw       bool
+	binding   *admissionv1.ValidatingAdmissionPolicyBinding // made up, nil if the set has one
+	resources *schema.Table
 }
 
 // Options of a search. The zero value is a search for built-in kinds on a server.

@@ -118,10 +118,8 @@ func (w world) request(c Case, t *schema.Table) (harness.Request, harness.Cluste
 	return r, cluster
 }
 
-// everything allows whatever the authorizer is asked.
-var everything = []harness.Permission{
-	{Verb: "*", APIGroup: "*", Resource: "*", Subresource: "*", Namespace: "*", Name: "*"}, {Verb: "*", Path: "*"},
-}
+// everything allows whatever the authorizer is asked of a resource.
+var everything = []harness.Permission{{Verb: "*", APIGroup: "*", Resource: "*", Subresource: "*", Namespace: "*", Name: "*"}}
 
 func (w world) user() user.DefaultInfo {
 	u := user.DefaultInfo{Name: w.text("user", "username"), UID: w.text("user", "uid")}
@@ -309,7 +307,13 @@ func (w world) put(s *Search, p path, value any) {
 
 // drop removes what is at a path, unless objects of the kind cannot be without it.
 func (w world) drop(s *Search, p path) {
-	if len(p) == 0 || !w.has(p, s.kase) || s.required(p) {
+	if len(p) == 0 || !w.has(p, s.kase) {
+		return
+	}
+	list, _ := get(map[string]any(w), p[:len(p)-1])
+	items, _ := list.([]any)
+	further := p[len(p)-1].kind == toIndex && len(items) > 1
+	if !further && s.required(p) {
 		return
 	}
 	remove(map[string]any(w), p)

@@ -18,6 +18,7 @@ Exit status: 0 if all holds, 1 if a check found something (a denied request, a f
 2 if it could not do its work (usage, unreadable input, an undecided request).`
 
 const rootExample = `  policygen check                                  prove the rule set
+  policygen lint -f policies/                      can a request make an expression fail?
   policygen render --out out/                      write its manifests
   policygen eval -f policies/ pod.yaml             would this pod be admitted?
   kubectl get pods -A -o json | policygen eval -f policies/ -`
@@ -46,7 +47,7 @@ func newRoot() *cobra.Command {
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return withHint(err, "%s --help lists the flags", cmd.CommandPath())
 	})
-	root.AddCommand(newEval(), newTest(), newCheck(), newRender(), newExplain(), newNew(), newVersion(), newCompletion())
+	root.AddCommand(newEval(), newTest(), newCheck(), newLint(), newRender(), newExplain(), newNew(), newVersion(), newCompletion())
 	return root
 }
 

@@ -1,0 +1,479 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"io"
+	"iter"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"hangar.io/holdshort/cel/harness"
+	"hangar.io/holdshort/cel/lint"
+	"hangar.io/holdshort/cel/schema"
+	"hangar.io/holdshort/cel/witness"
+)
+
+const lintLong = `Lint proves that no request can make an expression fail, or shows a request that does.
+
+An expression that fails to evaluate refuses every request that meets it, or lets it pass unchecked.
+Lint follows every expression of match conditions, validations and audit annotations through every
+request that the policy matches. Each is one of:
+  proved    no request can make it fail
+  broken    a request makes it fail: an error, with that request, which the API server's own
+            evaluator was asked about, and the command that shows it
+  unproved  neither was found: a warning, with what is not known
+
+A proof holds for objects as a server has them when policies look: decoded, with defaults, valid.
+--assume raw leaves defaults and validation out. Kinds that nothing describes may have any form:
+give their CustomResourceDefinitions with --crd or among the files of -f.
+
+A message expression that can fail is a warning of its own: the server then takes the message.
+
+Exit status: 0 if there is no error, and for the rule set if all is proved; 1 otherwise; 2 if a file
+cannot be read. With --strict a warning is enough for 1.`
+
+const lintExample = `  policygen lint
+  policygen lint -f policies/
+  policygen lint -f policies/ --crd crds/ --strict
+  policygen lint -f policy.yaml --witness out/
+  policygen lint -f policies/ -o json`
+
+const asGitHub format = "github"
+
+type assumption string
+
+const (
+	assumeServer assumption = "server"
+	assumeRaw    assumption = "raw"
+)
+
+type lintOptions struct {
+	subjects subjectFlags
+	crds     []string
+	assume   assumption
+	folder   string
+	format   format
+	strict   bool
+}
+
+func newLint() *cobra.Command {
+	o := &lintOptions{}
+	cmd := &cobra.Command{
+		Use:     "lint",
+		Short:   "Prove that no request can make an expression fail",
+		Long:    lintLong,
+		Example: lintExample,
+		Args:    arguments(0, 0, "name the policies with -f"),
+		RunE:    func(cmd *cobra.Command, _ []string) error { return o.run(cmd) },
+	}
+	o.subjects.add(cmd)
+	cmd.Flags().StringArrayVar(&o.crds, "crd", nil, "CustomResourceDefinitions: `FILE|DIR` (repeatable)")
+	addChoice(cmd, &o.assume, "assume", "", "LEVEL", "how objects are: server (decoded, with defaults, valid), raw (as written)", assumeServer, assumeRaw)
+	cmd.Flags().StringVar(&o.folder, "witness", "", "folder to save witnesses in: `DIR`")
+	cmd.Flags().BoolVar(&o.strict, "strict", false, "warnings make the exit status 1")
+	addFormat(cmd, &o.format, asText, asJSON, asGitHub)
+	return cmd
+}
+
+func (o *lintOptions) run(cmd *cobra.Command) error {
+	stdin, stderr := cmd.InOrStdin(), newPrinter(cmd.ErrOrStderr())
+	if err := onceStdin(o.subjects.files, o.crds); err != nil {
+		return err
+	}
+	subjects, err := o.subjects.load(stdin, stderr)
+	if err != nil {
+		return err
+	}
+	flags := clusterFlags{crds: o.crds}
+	cluster, err := flags.cluster(subjects[0], stdin)
+	if err != nil {
+		return err
+	}
+	l := &linter{options: o, ctx: cmd.Context(), resources: cluster.Resources, lines: map[string][]string{}}
+	if l.resources == nil {
+		l.resources = schema.BuiltIn(schema.Newest)
+	}
+	if err := l.all(subjects, cmd.ErrOrStderr()); err != nil {
+		return err
+	}
+	if err := l.save(); err != nil {
+		return err
+	}
+	if err := l.print(newPrinter(cmd.OutOrStdout())); err != nil {
+		return err
+	}
+	ruleSet := len(o.subjects.files) == 0
+	switch {
+	case l.has(lintError), o.strict && len(l.findings) > 0, ruleSet && l.counts.Unproved > 0:
+		return exitFound
+	}
+	return nil
+}
+
+// The severities of findings.
+const (
+	lintError   = "error"
+	lintWarning = "warning"
+)
+
+// lintFinding is what is wrong with an expression.
+type lintFinding struct {
+	Rule     string       `json:"rule"`
+	Severity string       `json:"severity"`
+	File     string       `json:"file"`
+	Policy   string       `json:"policy"`
+	Path     string       `json:"path"` // the field of the failing expression
+	Line     int          `json:"line"`
+	Column   int          `json:"column"` // 0: not known
+	Message  string       `json:"message"`
+	Case     string       `json:"case"`
+	Witness  *lintWitness `json:"witness"`
+
+	name, text, profile string
+	start, end          int // of the failing part of text, in characters
+	found               *witness.Witness
+}
+
+type lintWitness struct {
+	Error   string            `json:"error"`
+	Command string            `json:"command"`
+	Files   map[string]string `json:"files"`
+
+	reproduction witness.Reproduction
+}
+
+// lintCounts count expressions, each once: by its worst case over requests and profiles.
+type lintCounts struct {
+	Expressions int `json:"expressions"`
+	Proved      int `json:"proved"`
+	Broken      int `json:"broken"`
+	Unproved    int `json:"unproved"`
+}
+
+type linter struct {
+	options   *lintOptions
+	ctx       context.Context
+	resources *schema.Table
+	counts    lintCounts
+	findings  []lintFinding
+	lines     map[string][]string // of files
+}
+
+func (l *linter) has(severity string) bool {
+	return slices.ContainsFunc(l.findings, func(f lintFinding) bool { return f.Severity == severity })
+}
+
+// lintJob is one policy of one subject.
+type lintJob struct {
+	subject subject
+	policy  string
+}
+
+// outcomes of an expression, the worst last.
+const (
+	outcomeProved = iota
+	outcomeUnproved
+	outcomeBroken
+)
+
+// lintResult is what became of one policy.
+type lintResult struct {
+	job      lintJob
+	worst    map[string]int // by field
+	findings []lintFinding
+	err      error
+}
+
+func (l *linter) all(subjects []subject, stderr io.Writer) error {
+	jobs := func(yield func(lintJob) bool) {
+		for _, s := range subjects {
+			for _, p := range s.set.Policies() {
+				if !yield(lintJob{s, p}) {
+					return
+				}
+			}
+		}
+	}
+	worst := map[string]int{}
+	progress := newProgress(stderr)
+	defer progress.clear()
+	for r := range inOrder(iter.Seq[lintJob](jobs), l.policy) {
+		progress.step()
+		if r.err != nil {
+			return r.err
+		}
+		for field, w := range r.worst {
+			key := r.job.policy + " " + field
+			worst[key] = max(worst[key], w)
+		}
+		for _, f := range r.findings {
+			l.locate(&f)
+			l.add(f)
+		}
+	}
+	for _, w := range worst {
+		l.counts.Expressions++
+		switch w {
+		case outcomeProved:
+			l.counts.Proved++
+		case outcomeUnproved:
+			l.counts.Unproved++
+		case outcomeBroken:
+			l.counts.Broken++
+		}
+	}
+	return nil
+}
+
+// add notes a finding, unless another profile has it already.
+func (l *linter) add(f lintFinding) {
+	known := slices.ContainsFunc(l.findings, func(k lintFinding) bool {
+		return k.Policy == f.Policy && k.Path == f.Path && k.text == f.text && k.start == f.start && k.Severity == f.Severity && k.File == f.File
+	})
+	if !known {
+		l.findings = append(l.findings, f)
+	}
+}
+
+// policy analyses one policy. It is safe for concurrent use.
+func (l *linter) policy(j lintJob) lintResult {
+	r := lintResult{job: j, worst: map[string]int{}}
+	assume := schema.Server
+	if l.options.assume == assumeRaw {
+		assume = schema.Raw
+	}
+	proofs, err := lint.Total(j.subject.set, j.policy, lint.Options{Resources: l.resources, Assume: assume})
+	if err != nil {
+		r.err = err
+		return r
+	}
+	compiles := map[string]error{}
+	checked, _, err := j.subject.set.Checked(j.policy)
+	if err != nil {
+		r.err = err
+		return r
+	}
+	for _, c := range checked {
+		compiles[c.Field] = c.Err
+	}
+	search := &searches{linter: l, job: j, assume: assume, by: map[lint.Case]*witness.Search{}}
+	for _, p := range proofs {
+		message := strings.HasSuffix(p.Field, ".messageExpression")
+		switch {
+		case compiles[p.Field] != nil:
+			r.worst[p.Field] = outcomeBroken
+			r.findings = append(r.findings, lintFinding{Rule: "compile", Severity: lintError, Policy: j.policy, Path: p.Field,
+				Message: "does not compile: " + strings.TrimSpace(compiles[p.Field].Error()), name: p.Name, text: p.Text, profile: j.subject.name()})
+		case strings.HasPrefix(p.Field, "variables["):
+			// What reads it has its errors.
+		case len(p.Open) == 0:
+			r.worst[p.Field] = outcomeProved
+		case message:
+			r.findings = append(r.findings, search.message(p))
+		default:
+			found := search.proof(p)
+			r.findings = append(r.findings, found...)
+			r.worst[p.Field] = outcomeUnproved
+			if slices.ContainsFunc(found, func(f lintFinding) bool { return f.Severity == lintError }) {
+				r.worst[p.Field] = outcomeBroken
+			}
+		}
+	}
+	for i := range r.findings {
+		l.place(&r.findings[i], j.subject)
+	}
+	return r
+}
+
+// searches are the searches for witnesses of one policy, one a case.
+type searches struct {
+	linter *linter
+	job    lintJob
+	assume schema.Assume
+	by     map[lint.Case]*witness.Search
+}
+
+func (s *searches) of(c lint.Case) (*witness.Search, error) {
+	if found := s.by[c]; found != nil {
+		return found, nil
+	}
+	search, err := witness.New(s.job.subject.set, s.job.policy, witness.Case{
+		Operation: c.Operation, Resource: c.Resource, Subresource: c.Subresource, Kind: c.Kind, Namespaced: c.Namespaced,
+	}, witness.Options{Resources: s.linter.resources, Assume: s.assume})
+	if err == nil {
+		s.by[c] = search
+	}
+	return search, err
+}
+
+// site is one node that may fail, in all cases in which it may.
+type site struct {
+	lint.Open
+	cases []lint.Case
+}
+
+func sitesOf(p lint.Proof) []site {
+	var all []site
+	for _, o := range p.Open {
+		i := slices.IndexFunc(all, func(s site) bool { return s.Field == o.Field && s.Node == o.Node })
+		if i < 0 {
+			i = len(all)
+			all = append(all, site{Open: o})
+		}
+		all[i].cases = append(all[i].cases, o.Case)
+	}
+	return all
+}
+
+// mostCases bounds the cases in which a witness of one node is looked for.
+const mostCases = 6
+
+// proof looks for a witness of every error that is not excluded.
+func (s *searches) proof(p lint.Proof) []lintFinding {
+	var out []lintFinding
+	for _, at := range sitesOf(p) {
+		f := s.finding(p, at)
+		for _, c := range at.cases[:min(len(at.cases), mostCases)] {
+			search, err := s.of(c)
+			if err != nil {
+				continue
+			}
+			w, err := search.Find(s.linter.ctx, witness.Target{Expression: p.Field, Field: at.Field, Node: at.Node})
+			if err == nil && w != nil {
+				f.Severity, f.Case, f.found = lintError, c.String(), w
+				break
+			}
+		}
+		out = append(out, f)
+	}
+	broken := slices.ContainsFunc(out, func(f lintFinding) bool { return f.Severity == lintError })
+	if broken {
+		// What else may fail in a broken expression is told by its errors.
+		return slices.DeleteFunc(out, func(f lintFinding) bool { return f.Severity != lintError })
+	}
+	return out
+}
+
+func (s *searches) message(p lint.Proof) lintFinding {
+	f := s.finding(p, sitesOf(p)[0])
+	f.Rule = "message-can-error"
+	return f
+}
+
+func (s *searches) finding(p lint.Proof, at site) lintFinding {
+	f := lintFinding{
+		Rule: "total", Severity: lintWarning, Policy: p.Policy, Path: at.Field, Message: at.Why, Case: at.Case.String(),
+		name: p.Name, text: p.Text, profile: s.job.subject.name(),
+	}
+	if at.Field != p.Field {
+		f.Message += ", and " + p.Field + " reads it"
+		if checked, _, err := s.job.subject.set.Checked(p.Policy); err == nil {
+			for _, c := range checked {
+				if c.Field == at.Field {
+					f.name, f.text = c.Name, c.Text
+				}
+			}
+		}
+	}
+	f.start, f.end = span([]rune(f.text), []rune(at.Source), at.Start, at.End)
+	return f
+}
+
+// place finds the finding's place in the files of -f.
+func (l *linter) place(f *lintFinding, s subject) {
+	if s.bundle == nil {
+		return
+	}
+	p := problem{Problem: harness.Problem{Policy: f.Policy, Field: f.Path, Text: f.text}}
+	doc := s.document(p.Problem)
+	f.File, f.Line = doc.File, doc.LineOf(p.path()...)
+}
+
+// locate finds the line and column of the failing part itself, where the file holds the text as it is.
+func (l *linter) locate(f *lintFinding) {
+	const ahead = 3 // lines between a field and its text
+	if f.File == "" || f.File == "-" {
+		return
+	}
+	lines, known := l.lines[f.File]
+	if !known {
+		data, err := os.ReadFile(f.File)
+		if err == nil {
+			lines = strings.Split(string(data), "\n")
+		}
+		l.lines[f.File] = lines
+	}
+	before := string([]rune(f.text)[:min(f.start, len([]rune(f.text)))])
+	row := strings.Count(before, "\n")
+	line := strings.Split(f.text, "\n")[row]
+	column := len([]rune(before[strings.LastIndexByte(before, '\n')+1:]))
+	indent := len([]rune(line)) - len([]rune(strings.TrimLeft(line, " \t")))
+	first := max(f.Line-1, 0) + row
+	for i := first; i < min(first+ahead, len(lines)); i++ {
+		if at := strings.Index(lines[i], strings.TrimSpace(line)); at >= 0 {
+			f.Line, f.Column = i+1, len([]rune(lines[i][:at]))+1+column-indent
+			return
+		}
+	}
+}
+
+// save writes the witnesses to the folder of --witness, and makes their commands.
+func (l *linter) save() error {
+	folder := l.options.folder
+	if folder != "" {
+		if err := os.MkdirAll(folder, 0o777); err != nil {
+			return withHint(fmt.Errorf("--witness %s: the folder cannot be created: %s", folder, cause(err)), "name a folder that you may write to")
+		}
+	}
+	for i := range l.findings {
+		f := &l.findings[i]
+		if f.found == nil {
+			continue
+		}
+		stem := fmt.Sprintf("%s-%d", f.Policy, i+1)
+		if folder != "" {
+			stem = filepath.Join(folder, stem)
+		}
+		var args []string
+		for _, file := range l.options.subjects.files {
+			args = append(args, "-f", file)
+		}
+		for _, crd := range l.options.crds {
+			args = append(args, "--crd", crd)
+		}
+		if name := cmp.Or(l.options.subjects.profile, f.profile); name != "" {
+			args = append(args, "--profile", name)
+		}
+		r, err := f.found.Reproduce(stem, args...)
+		if err != nil {
+			return err
+		}
+		f.Witness = &lintWitness{Error: f.found.Error, Command: r.Command(), Files: map[string]string{}, reproduction: r}
+		for _, file := range r.Files {
+			f.Witness.Files[file.Name] = string(file.Data)
+			if folder == "" {
+				continue
+			}
+			if err := os.WriteFile(file.Name, file.Data, 0o666); err != nil { //nolint:gosec // for everybody to read, as the umask says
+				return fmt.Errorf("--witness %s: %w", folder, err)
+			}
+		}
+		if folder == "" {
+			continue
+		}
+		review, err := f.found.Review()
+		if err != nil {
+			return err
+		}
+		if err := os.WriteFile(stem+"-review.json", review, 0o666); err != nil { //nolint:gosec // as above
+			return fmt.Errorf("--witness %s: %w", folder, err)
+		}
+	}
+	return nil
+}

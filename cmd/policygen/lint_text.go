@@ -1,0 +1,157 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+	"unicode"
+)
+
+func (l *linter) print(p *printer) error {
+	switch l.options.format {
+	case asJSON:
+		findings := l.findings
+		if findings == nil {
+			findings = []lintFinding{}
+		}
+		return writeJSON(p, struct {
+			lintCounts
+			Findings []lintFinding `json:"findings"`
+		}{l.counts, findings})
+	case asGitHub:
+		for _, f := range l.findings {
+			f.github(p)
+		}
+	default:
+		for _, f := range l.findings {
+			f.print(p)
+		}
+	}
+	if l.options.format == asText {
+		if l.has(lintError) && l.options.folder == "" {
+			p.printf("%s --witness DIR saves the files that the commands name\n", p.paint(faint, "hint:"))
+		}
+		p.printf("%s: %d proved, %d broken, %d unproved\n", count(l.counts.Expressions, "expression"), l.counts.Proved, l.counts.Broken, l.counts.Unproved)
+	}
+	return p.flush()
+}
+
+// github is an annotation of a line of a pull request
+// (docs.github.com, workflow commands for GitHub Actions).
+func (f lintFinding) github(p *printer) {
+	escape := strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A")
+	property := strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A", ":", "%3A", ",", "%2C")
+	at := ""
+	if f.File != "" {
+		at = fmt.Sprintf(" file=%s,line=%d,col=%d,title=%s", property.Replace(f.File), f.Line, max(f.Column, 1), property.Replace(f.Rule))
+	}
+	text := fmt.Sprintf("policy %s: %s: %s", f.Policy, f.where(), f.Message)
+	if f.Witness != nil {
+		text += "\n" + f.Witness.Error + "\n" + f.Witness.Command
+	}
+	p.printf("::%s%s::%s\n", f.Severity, at, escape.Replace(clean(text)))
+}
+
+// where is the field with its name.
+func (f lintFinding) where() string {
+	if f.name == "" || f.name == f.Path {
+		return f.Path
+	}
+	return fmt.Sprintf("%s (%s)", f.Path, f.name)
+}
+
+// print prints the finding for a person.
+func (f lintFinding) print(p *printer) {
+	color := yellow
+	if f.Severity == lintError {
+		color = red
+	}
+	at := ""
+	if f.File != "" {
+		at = fmt.Sprintf("%s:%d: ", f.File, f.Line)
+		if f.Column > 0 {
+			at = fmt.Sprintf("%s:%d:%d: ", f.File, f.Line, f.Column)
+		}
+	}
+	if f.profile != "" {
+		at = "profile " + f.profile + ": "
+	}
+	p.printf("%s[%s] %s\n", p.paint(color, f.Severity), f.Rule, clean(fmt.Sprintf("%spolicy %q: %s: %s", at, f.Policy, f.where(), f.Message)))
+	for _, line := range marked(f.text, f.start, f.end) {
+		p.printf("  %s\n", clean(line))
+	}
+	if f.Case != "" {
+		p.printf("  on %s\n", clean(f.Case))
+	}
+	if f.Witness != nil {
+		p.printf("  %s %s\n", p.paint(bold, "witness:"), clean(indentRest(f.Witness.Error)))
+		printExcerpt(p, string(f.Witness.reproduction.Files[0].Data))
+		p.printf("  %s %s\n", p.paint(bold, "see it:"), clean(f.Witness.Command))
+	}
+	p.printf("\n")
+}
+
+// printExcerpt prints the first lines of a file.
+func printExcerpt(p *printer, text string) {
+	const most = 14
+	lines := strings.Split(strings.TrimSpace(text), "\n")
+	for i, line := range lines {
+		if i == most {
+			p.printf("    … %s more\n", count(len(lines)-most, "line"))
+			return
+		}
+		p.printf("    %s\n", clean(line))
+	}
+}
+
+// marked is an expression with carets under the part from start to end, in characters.
+func marked(text string, start, end int) []string {
+	var out []string
+	from := 0
+	for _, line := range strings.Split(text, "\n") {
+		runes := []rune(strings.ReplaceAll(line, "\t", " "))
+		to := from + len(runes)
+		if strings.TrimSpace(string(runes)) != "" {
+			out = append(out, string(runes))
+			if a, b := max(start, from), min(end, to); a < b {
+				out = append(out, strings.Repeat(" ", a-from)+strings.Repeat("^", b-a))
+			}
+		}
+		from = to + 1
+	}
+	return out
+}
+
+// span is where a part stands in an expression. The parser notes the place of its operator only; source
+// is the part as it would be written.
+func span(text, source []rune, start, end int) (int, int) {
+	for from := min(start, len(text)); from >= 0; from-- {
+		if to := written(text, source, from); to > start {
+			return from, to
+		}
+	}
+	return start, max(end, start+1)
+}
+
+// written is the end of source in text from a place on, -1 if it is not there. White space and the kind
+// of quotes do not matter.
+func written(text, source []rune, from int) int {
+	at := from
+	if at < len(text) && unicode.IsSpace(text[at]) {
+		return -1
+	}
+	for _, want := range source {
+		if unicode.IsSpace(want) {
+			continue
+		}
+		for at < len(text) && unicode.IsSpace(text[at]) {
+			at++
+		}
+		if at == len(text) || text[at] != want && !(isQuote(text[at]) && isQuote(want)) {
+			return -1
+		}
+		at++
+	}
+	return at
+}
+
+func isQuote(r rune) bool { return r == '\'' || r == '"' }
