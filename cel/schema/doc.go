@@ -7,6 +7,13 @@
 // server's own decoder, defaulting, conversions and registry strategies, on random objects of
 // every kind. The package reads no file and no network and is safe for concurrent use.
 //
+// A Shape is what can be present in a value that a policy reads, in any supported version: objects by
+// their Go types or their definition's schema, requests, namespaces, params and the options of
+// connects. A key that a shape says is always there is there in every version; what could be otherwise
+// in one of them is listed in former.txt, which is read from the source of each version's types, and
+// what validation promises is listed in valid.txt, of which hack/gen proves every line on the server's
+// own validation.
+//
 // Where it differs from a server:
 //   - Defaults and strategies are those of the newest version with feature gates at their
 //     defaults. What is known to differ in older versions is marked in the tables and the code;

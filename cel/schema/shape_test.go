@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"math/rand/v2"
+	"os"
 	"reflect"
 	"slices"
 	"strings"
@@ -20,73 +21,96 @@ import (
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 )
 
-// misfits lists where a value in its JSON form is not what a shape says. ignored passes over what is
-// promised of a field of a type.
-func misfits(v any, s *Shape, path string, ignored func(typ, field string) bool) []string {
-	var out []string
-	addf := func(format string, args ...any) { out = append(out, path+": "+fmt.Sprintf(format, args...)) }
-	kind := kindOfValue(v)
-	if s.Kinds&kind == 0 {
-		addf("%T is none of the kinds %b", v, s.Kinds)
-		return out
+// checker compares values in their JSON form with shapes.
+type checker struct {
+	// ignored passes over what is promised of a field of a type.
+	ignored func(typ, field string) bool
+	// seen counts, by type and field, how often a value used what the shape leaves open.
+	seen map[openness]int
+	out  []string
+}
+
+// openness is one thing that a shape allows and need not: a field can be absent, null or empty, or
+// there at all.
+type openness struct{ typ, field, what string }
+
+// misfits lists where a value is not what a shape says.
+func misfits(v any, s *Shape, path string) []string {
+	c := checker{}
+	c.value(v, s, path)
+	return c.out
+}
+
+func (c *checker) addf(path, format string, args ...any) {
+	c.out = append(c.out, path+": "+fmt.Sprintf(format, args...))
+}
+
+func (c *checker) value(v any, s *Shape, path string) {
+	if s.Kinds&kindOfValue(v) == 0 {
+		c.addf(path, "%T is none of the kinds %b", v, s.Kinds)
+		return
+	}
+	if s.NonEmpty && v != nil && isEmpty(v) {
+		c.addf(path, "%#v is empty", v)
 	}
 	switch v := v.(type) {
 	case int64:
 		if v < s.Min || v > s.Max {
-			addf("%d is not in %d…%d", v, s.Min, s.Max)
+			c.addf(path, "%d is not in %d…%d", v, s.Min, s.Max)
 		}
 	case string:
-		if s.NonEmpty && v == "" {
-			addf("empty string")
-		}
 		if err := s.Text.check(v); err != nil {
-			addf("%v", err)
+			c.addf(path, "%v", err)
 		}
 	case []any:
-		if s.NonEmpty && len(v) == 0 {
-			addf("empty list")
-		}
 		for i, e := range v {
-			if elem := s.Elem(); elem != nil {
-				out = append(out, misfits(e, elem, fmt.Sprintf("%s[%d]", path, i), ignored)...)
+			if s.Elem() != nil {
+				c.value(e, s.Elem(), fmt.Sprintf("%s[%d]", path, i))
 			} else if !s.Dynamic {
-				addf("a list without a shape of its items")
+				c.addf(path, "a list without a shape of its items")
 			}
 		}
 	case map[string]any:
-		out = append(out, misfitsOfMap(v, s, path, ignored)...)
+		c.object(v, s, path)
 	}
-	return out
 }
 
-func misfitsOfMap(v map[string]any, s *Shape, path string, ignored func(typ, field string) bool) []string {
-	var out []string
-	addf := func(format string, args ...any) { out = append(out, path+": "+fmt.Sprintf(format, args...)) }
-	if s.NonEmpty && len(v) == 0 {
-		addf("empty map")
-	}
+func (c *checker) object(v map[string]any, s *Shape, path string) {
 	for _, name := range s.Fields() {
-		if f, _ := s.Field(name); f.Always && !ignored(s.Name, name) {
-			if _, ok := v[name]; !ok {
-				addf("no %s, which is always there", name)
-			}
+		f, _ := s.Field(name)
+		e, ok := v[name]
+		if ignored := c.ignored != nil && c.ignored(s.Name, name); ignored && isEmpty(e) {
+			continue
+		}
+		c.note(s.Name, name, "absent", !ok)
+		c.note(s.Name, name, "there", ok)
+		switch {
+		case ok:
+			c.note(s.Name, name, "null", e == nil)
+			c.note(s.Name, name, "empty", e != nil && isEmpty(e))
+			c.value(e, f.Shape, path+"."+name)
+		case f.Always:
+			c.addf(path, "no %s, which is always there", name)
 		}
 	}
 	for key, e := range v {
-		f, known := s.Field(key)
+		_, known := s.Field(key)
 		switch {
-		case known && ignored(s.Name, key) && isEmpty(e):
 		case known:
-			out = append(out, misfits(e, f.Shape, path+"."+key, ignored)...)
 		case s.Elem() != nil:
-			out = append(out, misfits(e, s.Elem(), path+"."+key, ignored)...)
+			c.value(e, s.Elem(), path+"."+key)
 		case s.Closed():
-			addf("%s cannot be there", key)
+			c.addf(path, "%s cannot be there", key)
 		case !s.Dynamic:
-			addf("a map without any shape")
+			c.addf(path, "a map without any shape")
 		}
 	}
-	return out
+}
+
+func (c *checker) note(typ, field, what string, is bool) {
+	if is && c.seen != nil {
+		c.seen[openness{typ, field, what}]++
+	}
 }
 
 func isEmpty(v any) bool {
@@ -136,8 +160,6 @@ func (x Text) check(s string) (err error) {
 	}
 	return err
 }
-
-func nothing(string, string) bool { return false }
 
 // filler sets Go values to any value that decoding can give them, zero and empty ones among them.
 type filler struct {
@@ -225,40 +247,111 @@ func allKinds() []schema.GroupVersionKind {
 }
 
 // written is a typed object as encoding/json has it.
-func written(typed any, kind schema.GroupVersionKind) (map[string]any, error) {
+func written(typed any) (map[string]any, error) {
 	b, err := json.Marshal(typed)
 	if err != nil {
 		return nil, err
 	}
 	var obj map[string]any
-	if err := utiljson.Unmarshal(b, &obj); err != nil {
-		return nil, err
-	}
-	obj["apiVersion"], obj["kind"] = kind.ToAPIVersionAndKind()
-	return obj, nil
+	return obj, utiljson.Unmarshal(b, &obj)
 }
 
-func TestShapesAllowAllThatEncodingWrites(t *testing.T) {
-	total := 0
+func TestShapesAllowWhatEncodingWrites(t *testing.T) {
 	for _, kind := range allKinds() {
 		f := &filler{Rand: rand.New(rand.NewPCG(1, 2))}
 		shape := BuiltIn(Newest).ObjectShape(kind, Raw)
-		for range 60 {
+		for range 20 {
 			f.density = []float64{0.2, 0.5, 0.8, 0.95}[f.IntN(4)]
 			typed := newTyped(kind)
 			f.fill(reflect.ValueOf(typed).Elem(), 0)
-			obj, err := written(typed, kind)
+			obj, err := written(typed)
 			if err != nil {
 				t.Fatalf("%s: %v", kind, err)
 			}
-			total++
-			if m := misfits(obj, shape, kind.Kind, nothing); len(m) > 0 {
+			obj["apiVersion"], obj["kind"] = kind.ToAPIVersionAndKind()
+			if m := misfits(obj, shape, kind.Kind); len(m) > 0 {
 				t.Errorf("%s: %s", kind, strings.Join(m[:min(3, len(m))], "\n"))
 				break
 			}
 		}
 	}
-	t.Logf("%d objects of %d kinds", total, len(allKinds()))
+}
+
+// Whatever a shape leaves open of a field is seen in some value of the type, so a stronger shape
+// would not pass.
+func TestShapesAllowNoMoreThanEncodingWrites(t *testing.T) {
+	types := map[reflect.Type]bool{}
+	for _, kind := range allKinds() {
+		structsOf(reflect.TypeOf(newTyped(kind)).Elem(), types)
+	}
+	facts := 0
+	for typ := range types {
+		f := &filler{Rand: rand.New(rand.NewPCG(1, 2))}
+		c := checker{seen: map[openness]int{}}
+		s := place{typ: typ, assume: Raw}.shape()
+		for range 100 {
+			f.density = []float64{0.5, 0.8}[f.IntN(2)]
+			v := reflect.New(typ)
+			f.fill(v.Elem(), 11)
+			obj, err := written(v.Interface())
+			if err != nil {
+				t.Fatalf("%s: %v", typ, err)
+			}
+			c.value(obj, s, s.Name)
+		}
+		if len(c.out) > 0 {
+			t.Errorf("%s", strings.Join(c.out[:min(3, len(c.out))], "\n"))
+		}
+		for _, name := range s.Fields() {
+			if former, ok := formerFields()[s.Name][name]; ok && (former.null || former.empty || former.gone) {
+				continue // in older versions
+			}
+			field, _ := s.Field(name)
+			for what, open := range field.open() {
+				if open {
+					facts++
+				}
+				if what == "absent" && formerFields()[s.Name][name].absent {
+					continue // in older versions
+				}
+				if open && c.seen[openness{s.Name, name, what}] == 0 {
+					t.Errorf("%s.%s is never %s: the shape is weaker than need be", s.Name, name, what)
+				}
+			}
+		}
+	}
+	t.Logf("%d types, %d facts that are left open", len(types), facts)
+}
+
+// open is what a shape says can be of a field.
+func (f Field) open() map[string]bool {
+	mayBeEmpty := !f.Shape.NonEmpty && f.Shape.Kinds&(String|List|Map) != 0
+	for _, name := range f.Shape.Fields() {
+		if inner, _ := f.Shape.Field(name); inner.Always {
+			mayBeEmpty = false // has a field
+		}
+	}
+	return map[string]bool{
+		"there": true, "absent": !f.Always,
+		"null":  f.Shape.Kinds&Null != 0 && !f.Shape.Dynamic,
+		"empty": mayBeEmpty && !f.Shape.Dynamic,
+	}
+}
+
+// structsOf finds the structs that a type consists of, as JSON has them.
+func structsOf(t reflect.Type, seen map[reflect.Type]bool) {
+	switch t.Kind() {
+	case reflect.Pointer, reflect.Slice, reflect.Map:
+		structsOf(t.Elem(), seen)
+	case reflect.Struct:
+		if seen[t] || t.Implements(marshaler) || reflect.PointerTo(t).Implements(marshaler) {
+			return
+		}
+		seen[t] = true
+		for _, f := range jsonFields(t) {
+			structsOf(f.typ, seen)
+		}
+	}
 }
 
 // A completed object has what the server promises, but for what validation promises of valid ones.
@@ -278,33 +371,122 @@ func TestNewObjectsHaveWhatTheServerFills(t *testing.T) {
 		}
 		f := &filler{Rand: rand.New(rand.NewPCG(3, 4))}
 		shape := BuiltIn(Newest).ObjectShape(kind, Server)
-		for i := range 40 {
+		for i := range 24 {
 			f.density = []float64{0.05, 0.2, 0.5, 0.8, 0.95}[f.IntN(5)]
 			typed := newTyped(kind)
 			f.fill(reflect.ValueOf(typed).Elem(), 0)
-			obj, err := written(typed, kind)
+			obj, err := written(typed)
 			if err != nil {
 				t.Fatalf("%s: %v", kind, err)
 			}
-			meta, _ := obj["metadata"].(map[string]any)
-			for _, f := range []string{"name", "uid"} {
-				meta[f] = "x"
-			}
-			meta["creationTimestamp"] = "2024-01-02T03:04:05Z"
-			delete(meta, "deletionTimestamp")
-			delete(meta, "namespace")
-			if r.Namespaced {
-				meta["namespace"] = "x"
-			}
+			born(obj, r.Namespaced)
 			if err := Create(BuiltIn(Oldest+i%(Newest-Oldest+1)), kind, obj); err != nil {
 				t.Fatalf("%s: %v", kind, err)
 			}
 			total++
-			if m := misfits(obj, shape, kind.Kind, ignored); len(m) > 0 {
-				t.Errorf("%s: %s", kind, strings.Join(m[:min(4, len(m))], "\n"))
+			c := checker{ignored: ignored}
+			c.value(obj, shape, kind.Kind)
+			if len(c.out) > 0 {
+				t.Errorf("%s: %s", kind, strings.Join(c.out[:min(4, len(c.out))], "\n"))
 				break
 			}
 		}
 	}
 	t.Logf("%d objects of %d kinds", total, len(allKinds()))
+}
+
+// born gives an object what its handler gives it before the registry.
+func born(obj map[string]any, namespaced bool) {
+	meta, _ := obj["metadata"].(map[string]any)
+	maps.Copy(meta, map[string]any{"name": "x", "uid": "u", "creationTimestamp": "2024-01-02T03:04:05Z"})
+	delete(meta, "deletionTimestamp")
+	delete(meta, "namespace")
+	if namespaced {
+		meta["namespace"] = "ns"
+	}
+}
+
+// The objects that hack/gen shows to be valid have all that is promised, in every version.
+func TestValidObjectsHaveWhatIsPromised(t *testing.T) {
+	text, err := os.ReadFile("../../hack/gen/testdata/valid.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for doc := range strings.SplitSeq(string(text), "\n---\n") {
+		for minor := Oldest; minor <= Newest; minor++ {
+			obj := object(t, doc)
+			kind := schema.FromAPIVersionAndKind(obj["apiVersion"].(string), obj["kind"].(string))
+			r, _ := anywhere(kind)
+			born(obj, r.Namespaced)
+			if err := Create(BuiltIn(minor), kind, obj); err != nil {
+				t.Fatal(err)
+			}
+			for _, m := range misfits(obj, BuiltIn(minor).ObjectShape(kind, Server), kind.Kind) {
+				t.Errorf("1.%d: %s", minor, m)
+			}
+		}
+	}
+}
+
+func TestWhatTheServerPromises(t *testing.T) {
+	for _, c := range []struct {
+		kind   schema.GroupVersionKind
+		path   string
+		always bool
+	}{
+		{gvk("", "v1", "Pod"), "metadata.name", true},
+		{gvk("", "v1", "Pod"), "metadata.namespace", true},
+		{gvk("", "v1", "Pod"), "metadata.labels", false},
+		{gvk("", "v1", "Pod"), "metadata.resourceVersion", false},
+		{gvk("", "v1", "Pod"), "metadata.ownerReferences", false},
+		{gvk("", "v1", "Pod"), "spec.restartPolicy", true},
+		{gvk("", "v1", "Pod"), "spec.securityContext", true},
+		{gvk("", "v1", "Pod"), "spec.hostNetwork", false},
+		{gvk("", "v1", "Pod"), "spec.serviceAccountName", false},
+		{gvk("", "v1", "Pod"), "spec.enableServiceLinks", true},
+		{gvk("apps", "v1", "Deployment"), "spec.template.spec.enableServiceLinks", false},
+		{gvk("apps", "v1", "Deployment"), "spec.template.metadata.name", false},
+		{gvk("apps", "v1", "Deployment"), "spec.template.metadata.labels", false},
+		{gvk("apps", "v1", "Deployment"), "spec.selector", true},
+		{gvk("apps", "v1", "DaemonSet"), "metadata.annotations", true},
+		{gvk("batch", "v1", "Job"), "spec.selector", true},
+		{gvk("batch", "v1", "CronJob"), "spec.jobTemplate.spec.selector", false},
+		{gvk("", "v1", "Namespace"), "metadata.namespace", false},
+		{gvk("", "v1", "Namespace"), "metadata.labels", true},
+		{gvk("", "v1", "PersistentVolumeClaim"), "status.phase", false},
+		{gvk("autoscaling", "v1", "Scale"), "metadata.uid", false},
+		{gvk("policy", "v1", "Eviction"), "metadata.creationTimestamp", false},
+		{gvk("authentication.k8s.io", "v1", "TokenRequest"), "metadata.name", true},
+		{gvk("authentication.k8s.io", "v1", "TokenRequest"), "metadata.uid", false},
+		{gvk("autoscaling", "v2", "HorizontalPodAutoscaler"), "spec.minReplicas", true},
+		// Filled in this version of the kind only: an object can have been sent in another.
+		{gvk("autoscaling", "v2", "HorizontalPodAutoscaler"), "spec.metrics", false},
+		{gvk("admissionregistration.k8s.io", "v1alpha1", "ValidatingAdmissionPolicyBinding"), "spec.paramRef.parameterNotFoundAction", false},
+		// Filled since 1.37.
+		{gvk("storage.k8s.io", "v1", "CSIDriver"), "spec.attachRequired", true},
+		{gvk("storage.k8s.io", "v1", "CSIDriver"), "spec.preventPodSchedulingIfMissing", false},
+	} {
+		f := Field{Shape: BuiltIn(Newest).ObjectShape(c.kind, Server)}
+		for name := range strings.SplitSeq(c.path, ".") {
+			f, _ = f.Shape.Field(name)
+			if f.Shape == nil {
+				t.Fatalf("%s has no %s", c.kind.Kind, c.path)
+			}
+		}
+		if f.Always != c.always {
+			t.Errorf("%s %s: always %v", c.kind.Kind, c.path, f.Always)
+		}
+	}
+}
+
+func TestFieldsOfEarlierVersionsAreKnown(t *testing.T) {
+	spec, _ := BuiltIn(Newest).ObjectShape(gvk("", "v1", "Pod"), Server).Field("spec")
+	if f, known := spec.Shape.Field("workloadRef"); !known || f.Always || !f.Shape.Dynamic {
+		t.Errorf("a field that 1.35 had: %+v, %v", f, known)
+	}
+	template, _ := BuiltIn(Newest).ObjectShape(gvk("", "v1", "PodTemplate"), Server).Field("template")
+	meta, _ := template.Shape.Field("metadata")
+	if f, _ := meta.Shape.Field("creationTimestamp"); f.Always || f.Shape.Kinds != String|Null {
+		t.Errorf("a time that was null until 1.33 and is absent since: %+v %+v", f, f.Shape)
+	}
 }
