@@ -19,8 +19,9 @@ What is demanded has to stand on the container itself, so that it can be read th
 AppArmor and SELinux may come from the pod, which apps have and debug containers rarely set. What counts for them is
 what the kubelet makes of both. An AppArmor annotation has become the field by the time that the policy looks.
 
-On Flight the rules hold for everyone, everywhere. On Ground they hold in app namespaces, and system:masters, who
-could delete the policy, is exempt; the writer is not, in whatever groups. Time to live and managed-by label of a copy
+On Flight the rules hold for everyone, everywhere. On Ground they hold for the writer everywhere, in whatever groups;
+for others in app namespaces, and system:masters, who could delete the policy, is exempt. The writer has no business
+elsewhere, but a right that it should not have must not be worth a node. Time to live and managed-by label of a copy
 hold everywhere for everyone: a forgotten copy runs the app's code with the app's secrets, whoever made it.
 
 A volume is judged by what the pod says of it. A Secret that holds a token, a claim on a volume that is a folder of
@@ -55,8 +56,8 @@ container of a copy can be changed later by whoever may update pods; breakglass-
 		{Name: "isCopy", Expr: `request.operation == 'CREATE'`},
 		{Name: "isWriter", Expr: `has(request.userInfo.username) && request.userInfo.username == $writer`},
 		{Name: "judged", Tiers: ground, Expr: `
-			has(namespaceObject.metadata.labels) && $appLabel in namespaceObject.metadata.labels &&
-			(variables.isWriter || !has(request.userInfo.groups) || !('system:masters' in request.userInfo.groups))`},
+			variables.isWriter || (has(namespaceObject.metadata.labels) && $appLabel in namespaceObject.metadata.labels &&
+			(!has(request.userInfo.groups) || !('system:masters' in request.userInfo.groups)))`},
 		{Name: "judged", Tiers: flight, Expr: `true`},
 
 		// The debug containers, and what the pod gives to them.
