@@ -90,9 +90,9 @@ behind them. It makes a backend that forgets the second person fail, and a forge
 		Name:  "second-person",
 		Tiers: flight,
 		Expr: `
-			variables.requester != '' && (variables.glassBroken ||
-			  (variables.approver != '' && variables.approver != variables.requester))`,
-		Message: `A Flight break-glass RoleBinding names a requester ($requesterKey) and an approver ($approverKey) who is not the requester, or is marked glass broken ($glassBrokenKey: "true") with no approver.`,
-		Why:     "Production is opened by two people, or loudly by one. Spaces and upper case do not make a second person.",
+			variables.requester.matches('^[!-~]+$') && (variables.glassBroken ||
+			  (variables.approver.matches('^[!-~]+$') && variables.approver != variables.requester))`,
+		Message: `A Flight break-glass RoleBinding names a requester ($requesterKey) and an approver ($approverKey) who is not the requester, or is marked glass broken ($glassBrokenKey: "true") with no approver. Both names are of visible ASCII characters.`,
+		Why:     "Production is opened by two people, or loudly by one. Spaces, upper case, characters that nobody sees and letters of another alphabet that look the same do not make a second person.",
 	}},
 })

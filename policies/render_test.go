@@ -142,7 +142,7 @@ func TestMessagesSpeakOfThePortalAndItsNames(t *testing.T) {
 		"breakglass-rolebinding/managed-by":    "A break-glass RoleBinding carries the label app.kubernetes.io/managed-by: tower-breakglass.",
 		"breakglass-rolebinding/metadata":      "A break-glass RoleBinding has no finalizers and no ownerReferences.",
 		"breakglass-rolebinding/app-namespace": "A break-glass RoleBinding may only be created in an app namespace (labelled hangar.io/app), and in none of the platform's.",
-		"breakglass-rolebinding/second-person": `A Flight break-glass RoleBinding names a requester (hangar.io/breakglass-requester) and an approver (hangar.io/breakglass-approver) who is not the requester, or is marked glass broken (hangar.io/breakglass-glass-broken: "true") with no approver.`,
+		"breakglass-rolebinding/second-person": `A Flight break-glass RoleBinding names a requester (hangar.io/breakglass-requester) and an approver (hangar.io/breakglass-approver) who is not the requester, or is marked glass broken (hangar.io/breakglass-glass-broken: "true") with no approver. Both names are of visible ASCII characters.`,
 	}
 	for _, policy := range render(t, profile.Builtin()[1]).Policies {
 		for i, name := range harness.ValidationNames(policy) {
