@@ -5,7 +5,7 @@ import "hangar.io/holdshort/policies/profile"
 // BreakglassDebugContainer decides what a person gets to sit in during a session.
 var BreakglassDebugContainer = policy(Policy{
 	Name:    "breakglass-debug-container",
-	Summary: "a debug container runs a pinned image without privileges, can write nothing and reaches no credential",
+	Summary: "a debug container runs a pinned image without privileges, mounts volumes read-only and gets no ServiceAccount token",
 	Doc: `RBAC can say who adds containers to the pods of a namespace, but not which containers. Whoever may add one
 may add a privileged one that mounts the node. This policy is the difference between looking at an app and
 owning the node that it runs on; without it each session is the latter.
@@ -23,6 +23,11 @@ On Flight the rules hold for everyone, everywhere. On Ground they hold for the w
 for others in app namespaces, and system:masters, who could delete the policy, is exempt. The writer has no business
 elsewhere, but a right that it should not have must not be worth a node. Time to live and managed-by label of a copy
 hold everywhere for everyone: a forgotten copy runs the app's code with the app's secrets, whoever made it.
+
+Two powers no rule here takes away. With process access a debug container that runs as the app's user, which the
+request chooses, is in the app's own file system by /proc/<pid>/root: it writes the app's files and volumes, and stops
+its processes. And every debug container shares the network of its pod: it reaches the ports that listen on localhost
+alone, and to all others, a service mesh included, it is the pod.
 
 A volume is judged by what the pod says of it. A Secret that holds a token, a claim on a volume that is a folder of
 the node, or a CSI driver that hands out credentials look like any other volume. The annotation of process access
@@ -111,7 +116,7 @@ container of a copy can be changed later by whoever may update pods; breakglass-
 	Validations: []Validation{{
 		Name:    "image",
 		Expr:    `variables.containers.all(c, has(c.image) && c.image in variables.images)`,
-		Message: "A debug container runs a pinned image, spelled exactly so: one of [$images].",
+		Message: "A debug container runs one of the pinned images, spelled exactly so: $pinned.",
 		Why:     "A tag can be moved to another image, and the digest of another repository is another image.",
 	}, {
 		Name: "non-root",
@@ -134,7 +139,7 @@ container of a copy can be changed later by whoever may update pods; breakglass-
 		Name:    "read-only-root",
 		Expr:    `variables.contexts.all(s, has(s.readOnlyRootFilesystem) && s.readOnlyRootFilesystem)`,
 		Message: "A debug container sets readOnlyRootFilesystem: true.",
-		Why:     "What cannot be written cannot be brought along: the tools are those of the pinned image.",
+		Why:     "The tools of the pinned image stay what they are. That is no limit on what runs: a program below /pod-volumes can be started, and a shell takes any script.",
 	}, {
 		Name: "unprivileged",
 		Expr: `
@@ -155,7 +160,7 @@ container of a copy can be changed later by whoever may update pods; breakglass-
 			variables.mounts.all(ms, ms.all(m, has(m.readOnly) && m.readOnly && !has(m.subPath) && !has(m.subPathExpr) &&
 			  (!has(m.mountPropagation) || m.mountPropagation == 'None')))`,
 		Message: "A debug container mounts volumes with readOnly: true, whole (no subPath) and without mountPropagation.",
-		Why:     "A session looks at the app's data and does not change it. A subPath that is missing is created even for a read-only mount, and what is propagated into a mount is not read-only.",
+		Why:     "By its mounts a session looks at the app's data and does not change it. A subPath that is missing is created even for a read-only mount, and what is propagated into a mount is not read-only.",
 	}, {
 		Name:    "no-token-mount",
 		Expr:    `variables.mounts.all(ms, ms.all(m, !(m.name in variables.forbidden)))`,
@@ -202,7 +207,7 @@ container of a copy can be changed later by whoever may update pods; breakglass-
 			variables.containers.all(c, !(variables.sharesProcesses || has(c.targetContainerName)) ||
 			  (variables.session != '' && c.name == 'debug-' + variables.session))`,
 		Message: "A debug container that sees the processes of the pod (targetContainerName, shareProcessNamespace, hostPID) needs the annotation $processAccessKey with the session's id on the pod, and is named debug-<id>.",
-		Why:     "Beside the app's processes, as its user, a debug container reads the app's memory, environment and files. A pod that shares its process namespace gives this to every container, without being asked.",
+		Why:     "Beside the app's processes, as its user, a debug container reads the app's memory, environment and files, and through /proc/<pid>/root writes those files, whatever its own mounts say; it can stop the processes. A pod that shares its process namespace gives this to every container, without being asked.",
 	}, {
 		Name:    "name",
 		Expr:    `!variables.isWriter || variables.containers.all(c, c.name.startsWith('debug-'))`,
@@ -238,6 +243,7 @@ container of a copy can be changed later by whoever may update pods; breakglass-
 		Why:     "In the namespaces of the node a shell sees the node's processes, and reaches what trusts the node's address.",
 	}},
 	Values: map[string]func(profile.Profile) any{
+		"pinned": func(p profile.Profile) any { return orNone(debugImages(p)) },
 		// image is the one that the example runs.
 		"image": func(p profile.Profile) any {
 			if all := debugImages(p); len(all) > 0 {

@@ -213,6 +213,20 @@ func TestWhatAnAPIServerRefusesItselfIsRefusedAllTheSame(t *testing.T) {
 	}
 }
 
+// TestWithoutDigestsTheMessageNamesNone looks at what a person reads on a cluster that pins no image.
+func TestWithoutDigestsTheMessageNamesNone(t *testing.T) {
+	p := profile.Builtin()[0]
+	p.Images.Digests = nil
+	e, err := policies.Explain(debugContainer, p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const want = "A debug container runs one of the pinned images, spelled exactly so: none."
+	if got := e.Validations[0]; got.Name != "image" || got.Message != want {
+		t.Errorf("%s: %q, want %q", got.Name, got.Message, want)
+	}
+}
+
 // TestALargePodStaysFarFromTheCostLimits asks about a copy of fifty containers with twenty volumes
 // each, and three debug containers that mount all of a hundred volumes.
 func TestALargePodStaysFarFromTheCostLimits(t *testing.T) {
