@@ -17,10 +17,10 @@ operation, resource, subresource and namespace, or it is refused. So a right tha
 role, an aggregated one or a binding to a group, is worth nothing by itself. Without it every such slip is open until
 somebody notices.
 
-It looks at each write of the cluster, and its one condition is cheap. It cannot see reads, and what starts with one:
-an exec by GET is a CONNECT and is judged, a list of Secrets is not. It is not asked about access reviews and token
-reviews, nor about admission policies and their bindings: RBAC alone keeps those, and policies from files on the API
-server do. Impersonation is judged as the user that it pretends to be.
+It looks at each write of the cluster, and its one condition is cheap. Reads are not shown to admission: a list of
+Secrets is for RBAC to refuse. An exec is shown, also when it is asked for by GET. No policy is asked about token and
+access reviews, and only policies that the API server reads from files are asked about admission policies and their
+bindings: elsewhere RBAC alone keeps those. Who impersonates somebody is judged as that somebody.
 
 A ServiceAccount that is both writer and reader may do what either may. Cluster-scoped resources, among them namespaces,
 are on the list only where it names no namespace.`,
