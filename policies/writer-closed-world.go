@@ -22,6 +22,9 @@ Secrets is for RBAC to refuse. An exec is shown, also when it is asked for by GE
 access reviews, and only policies that the API server reads from files are asked about admission policies and their
 bindings: elsewhere RBAC alone keeps those. Who impersonates somebody is judged as that somebody.
 
+A pattern of namespaces on the list never covers one of the platform's: app-* is no way into app-shop-cicd, where
+pipelines keep their credentials. Such a namespace is on the list only by its own name.
+
 A ServiceAccount that is both writer and reader may do what either may. Cluster-scoped resources, among them namespaces,
 are on the list only where it names no namespace.`,
 	Links: []string{
@@ -43,32 +46,41 @@ are on the list only where it names no namespace.`,
 			(has(request.subResource) && request.subResource != '' ? '/' + request.subResource : '') +
 			(has(request.namespace) && request.namespace != '' &&
 			  (request.resource.resource != 'namespaces' || request.resource.group != '') ? ' ' + request.namespace : '')`},
+		{Name: "onPlatform", Expr: `
+			has(request.namespace) && request.namespace.matches($platformNamespaces) &&
+			(request.resource.resource != 'namespaces' || request.resource.group != '')`},
 		{Name: "byWriter", Expr: `
-			has(request.userInfo.username) && request.userInfo.username == $writer && variables.write.matches($writerList)`},
+			has(request.userInfo.username) && request.userInfo.username == $writer &&
+			variables.write.matches(variables.onPlatform ? $writerNamed : $writerList)`},
 		{Name: "byReader", Expr: `
-			has(request.userInfo.username) && request.userInfo.username == $reader && variables.write.matches($readerList)`},
+			has(request.userInfo.username) && request.userInfo.username == $reader &&
+			variables.write.matches(variables.onPlatform ? $readerNamed : $readerList)`},
 		{Name: "byGroup", Expr: `
 			has(request.userInfo.groups) && $federatedGroup != '' && $federatedGroup in request.userInfo.groups &&
-			variables.write.matches($groupList)`},
+			variables.write.matches(variables.onPlatform ? $groupNamed : $groupList)`},
 	},
 	Validations: []Validation{{
 		Name:    "listed",
 		Expr:    `variables.byWriter || variables.byReader || variables.byGroup`,
-		Message: "$portal's identities may do only what the Profile of the cluster lists under closedWorld, and this is not on the list.",
+		Message: "$portal's identities may do only what the Profile of the cluster lists under closedWorld: this operation on this resource in this namespace is not on the list.",
 		Why:     "A right that nobody meant to give is the way from a stolen token to the cluster.",
 	}},
 	Values: map[string]func(profile.Profile) any{
 		"reader":         func(p profile.Profile) any { return p.Identities.Reader.Username() },
 		"federatedGroup": func(p profile.Profile) any { return p.Federation.Group },
-		"writerList":     func(p profile.Profile) any { return worldPattern(p, "writer") },
-		"readerList":     func(p profile.Profile) any { return worldPattern(p, "reader") },
-		"groupList":      func(p profile.Profile) any { return worldPattern(p, "group") },
+		"writerList":     func(p profile.Profile) any { return worldPattern(p, "writer", false) },
+		"readerList":     func(p profile.Profile) any { return worldPattern(p, "reader", false) },
+		"groupList":      func(p profile.Profile) any { return worldPattern(p, "group", false) },
+		"writerNamed":    func(p profile.Profile) any { return worldPattern(p, "writer", true) },
+		"readerNamed":    func(p profile.Profile) any { return worldPattern(p, "reader", true) },
+		"groupNamed":     func(p profile.Profile) any { return worldPattern(p, "group", true) },
 	},
 })
 
-// worldPattern is the anchored regular expression of the writes that an identity may make. Without
-// any it matches the empty text alone, which no write is.
-func worldPattern(p profile.Profile, identity string) string {
+// worldPattern is the anchored regular expression of the writes that an identity may make, in
+// namespaces that are named in full only if named is set. Without any write it matches the empty text
+// alone, which no write is.
+func worldPattern(p profile.Profile, identity string, named bool) string {
 	list := p.ClosedWorld.Allow
 	for _, x := range p.ClosedWorld.Proxies {
 		namespace, _, _ := strings.Cut(x.Service, "/")
@@ -83,7 +95,14 @@ func worldPattern(p profile.Profile, identity string) string {
 		}
 		write := oneOf(a.Operations) + " " + oneOf(a.Resources)
 		if len(a.Namespaces) > 0 {
-			write += " " + oneOf(a.Namespaces)
+			namespaces := a.Namespaces
+			if named {
+				namespaces = slices.DeleteFunc(slices.Clone(namespaces), func(n string) bool { return strings.Contains(n, "*") })
+			}
+			if len(namespaces) == 0 {
+				continue
+			}
+			write += " " + oneOf(namespaces)
 		}
 		writes = append(writes, write)
 	}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"path"
 	"slices"
 	"strings"
 
@@ -23,18 +24,19 @@ import (
 //	identities.X.is.Y         there, and true, if X and Y are one identity
 //	identities.X.differs.Y    or if they are two
 //	namespaces.app            a name for the first of the patterns of apps
+//	namespaces.appOfPlatform  a name that a pattern of apps has and one of the platform's too, if there is one
 //	federation.actor          namespace and name of the ServiceAccount that Actor tells, if there is one
 //	federation.beyond         a second more than the lifetime, if that is less than an hour, the API's default
 //	closedWorld.proxies.N.namespace, .name
 //	                          the two parts of the service
 //	closedWorld.proxies.N.below, .beside
 //	                          a path that may be called, and one that only begins like it; a path of / has none beside
-func (p Profile) Value(path string) (any, error) {
+func (p Profile) Value(name string) (any, error) {
 	v, err := p.tree()
 	if err != nil {
 		return nil, fmt.Errorf("profile %s: %w", p.Name, err)
 	}
-	segments := strings.Split(path, ".")
+	segments := strings.Split(name, ".")
 	for i, segment := range segments {
 		var ok bool
 		if v, ok = step(v, segment); !ok {
@@ -74,6 +76,11 @@ func (p Profile) tree() (any, error) {
 	namespaces := top["namespaces"].(map[string]any)
 	namespaces["platform"] = platform
 	namespaces["app"] = strings.ReplaceAll(p.Namespaces.Apps[0], "*", "x")
+	for _, n := range platform {
+		if slices.ContainsFunc(p.Namespaces.Apps, func(pattern string) bool { return matches(pattern, n.(string)) }) {
+			namespaces["appOfPlatform"] = n
+		}
+	}
 	for word, v := range top["identities"].(map[string]any) {
 		i, known := p.identity(word)
 		if !known {
@@ -120,6 +127,12 @@ func (p Profile) tree() (any, error) {
 		}
 	}
 	return root, nil
+}
+
+// matches tells whether a pattern of namespaces has a name.
+func matches(pattern, name string) bool {
+	ok, err := path.Match(pattern, name)
+	return err == nil && ok
 }
 
 func jsonForm(v any) (any, error) {
