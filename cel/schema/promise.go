@@ -132,9 +132,9 @@ func storedPromise(namespaced bool) *promise {
 		p = p.and(metadataPromise("namespace"))
 	}
 	meta := p.fields["metadata"]
-	// Both times are the server's own, so they can be read.
+	// It is the server's own time, so it can be read. A time of deletion is not: until 1.36 one could be
+	// applied with a new object (store.go, Update).
 	meta.fields["creationTimestamp"].text = TimeText
-	meta.fields["deletionTimestamp"] = &promise{text: TimeText}
 	// apimachinery pkg/api/validation/objectmeta.go, validateOwnerReference. Metadata of templates is
 	// not validated so.
 	owner := map[string]*promise{}

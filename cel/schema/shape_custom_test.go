@@ -130,7 +130,7 @@ func TestCustomShapesAllowValidObjects(t *testing.T) {
 	kind := gvk("example.com", "v1", "Widget")
 	shape, raw := table.ObjectShape(kind, Server), table.ObjectShape(kind, Raw)
 	k := sketch{rand.New(rand.NewPCG(1, 2))}
-	valid, absent := 0, map[string]bool{}
+	valid, absent, double := 0, map[string]bool{}, false
 	for range 5000 {
 		obj, ok := k.value(s).(map[string]any)
 		if !ok {
@@ -152,6 +152,9 @@ func TestCustomShapesAllowValidObjects(t *testing.T) {
 			t.Fatalf("%s\n%v", m, obj)
 		}
 		spec := obj["spec"].(map[string]any)
+		if _, ok := spec["size"].(float64); ok {
+			double = true
+		}
 		for name := range s.Properties["spec"].Properties {
 			if _, ok := spec[name]; !ok {
 				absent[name] = true
@@ -160,6 +163,9 @@ func TestCustomShapesAllowValidObjects(t *testing.T) {
 	}
 	if valid < 300 {
 		t.Errorf("only %d of the objects are valid: they prove too little", valid)
+	}
+	if !double {
+		t.Error("3.0 is no valid integer: then an integer need not be a double too")
 	}
 	spec, _ := shape.Field("spec")
 	if !spec.Always {
