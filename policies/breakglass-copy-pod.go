@@ -20,8 +20,18 @@ in the pod. Its baseline is that of the Pod Security Standards, as k8s.io/pod-se
 checked in annotations too, and it holds whatever the labels of the namespace say. An AppArmor annotation has become the
 field by the time that the policy looks.
 
-Placement keeps the two ways closed that go around the scheduler and the taints: a node's name, and tolerations. Node
-selectors and affinity stay, since an app may need an architecture, and taints hold for them.
+Placement keeps the two ways closed that go around the scheduler and the taints: a node's name, and tolerations. The two
+that the API server adds to every pod last 300 seconds. If your API server has a longer default, the portal sends both
+with 300 itself. Node selectors and affinity stay, since an app may need an architecture, and taints hold for them.
+
+Two names of the cluster's own stay as well. One is priorityClassName: the API server fills in the cluster's default
+class, and the request does not tell who chose it. So a copy may name the highest class that is not the system's, and
+push other pods off a full node; a ResourceQuota for that class closes this. The other is runtimeClassName, since an app
+may need its sandbox: keep no RuntimeClass that isolates less than your default. The tolerations that one adds are
+refused like others.
+
+Volumes are those of the namespace's own objects. A claim that is made for the pod gets new, empty storage from a class
+that provisions; a class without a provisioner gives it a free PersistentVolume with what is on it.
 
 Labels and tokens that webhooks of the cluster add to every pod are refused like others: keep such webhooks away from
 copies, or let copies run as a ServiceAccount for which they add nothing.
@@ -67,7 +77,6 @@ StatefulSet, which then waits for the copy to go; and injectors obey the copy's 
 			(has(object.spec.hostNetwork) && object.spec.hostNetwork) ||
 			(has(object.spec.hostPID) && object.spec.hostPID) ||
 			(has(object.spec.hostIPC) && object.spec.hostIPC) ||
-			variables.volumes.exists(v, has(v.hostPath)) ||
 			variables.containers.exists(c, has(c.ports) && c.ports.exists(p, has(p.hostPort) && p.hostPort != 0))`},
 		{Name: "handlers", Expr: `
 			variables.containers.filter(c, has(c.livenessProbe)).map(c, c.livenessProbe) +
@@ -142,8 +151,29 @@ StatefulSet, which then waits for the copy to go; and injectors obey the copy's 
 		Expr: `
 			!variables.onTheNode && !variables.callsElsewhere && !variables.privileged && !variables.unconfined &&
 			!variables.unsafeSysctls`,
-		Message: "A copy pod keeps to the baseline of the Pod Security Standards in all of its containers: nothing privileged, nothing of the node's (namespaces, paths, ports), no added capability, no profile taken off, no unsafe sysctl, no probe of another host.",
+		Message: "A copy pod keeps to the baseline of the Pod Security Standards in all of its containers: nothing privileged, nothing of the node's (namespaces, ports), no added capability, no profile taken off, no unsafe sysctl, no probe of another host.",
 		Why:     "Each of these is a way out of the container to the node, and from there to every pod and credential on it.",
+	}, {
+		Name: "volumes",
+		Expr: `
+			variables.volumes.all(v,
+			  has(v.configMap) || has(v.secret) || has(v.emptyDir) || has(v.downwardAPI) || has(v.projected) ||
+			  has(v.persistentVolumeClaim) ||
+			  (has(v.ephemeral) && has(v.ephemeral.volumeClaimTemplate) &&
+			    !has(v.ephemeral.volumeClaimTemplate.spec.volumeName) &&
+			    !has(v.ephemeral.volumeClaimTemplate.spec.selector) &&
+			    !has(v.ephemeral.volumeClaimTemplate.spec.dataSource) &&
+			    !has(v.ephemeral.volumeClaimTemplate.spec.dataSourceRef)))`,
+		Message: "A copy pod has no volumes but configMap, secret, emptyDir, downwardAPI, projected, persistentVolumeClaim and ephemeral, and an ephemeral one has no volumeName, selector, dataSource or dataSourceRef.",
+		Why:     "hostPath is the node's disk, and nfs, iscsi and flexVolume mount any server's from the node. A csi volume's driver can get a token of the pod's ServiceAccount, and return what that account may read. A claim that chooses its volume or source takes the data of another.",
+	}, {
+		Name: "no-devices",
+		Expr: `
+			!has(object.spec.resourceClaims) && variables.containers.all(c,
+			  !has(c.resources) || !has(c.resources.limits) ||
+			  c.resources.limits.all(r, r in ['cpu', 'memory', 'ephemeral-storage']))`,
+		Message: "A copy pod has no resourceClaims, and its containers have no limits but cpu, memory and ephemeral-storage.",
+		Why:     "Device plugins and drivers give devices of the node for a limit or a claim, with no privilege in the pod.",
 	}, {
 		Name: "service-account",
 		Expr: `
@@ -157,11 +187,11 @@ StatefulSet, which then waits for the copy to go; and injectors obey the copy's 
 			(!has(object.spec.tolerations) || object.spec.tolerations.all(t,
 			  has(t.key) && t.key in ['node.kubernetes.io/not-ready', 'node.kubernetes.io/unreachable'] &&
 			  has(t.operator) && t.operator == 'Exists' && has(t.effect) && t.effect == 'NoExecute' &&
-			  has(t.tolerationSeconds))) &&
+			  has(t.tolerationSeconds) && t.tolerationSeconds <= 300)) &&
 			(!has(object.spec.priorityClassName) || !object.spec.priorityClassName.startsWith('system-')) &&
 			(!has(object.spec.schedulerName) || object.spec.schedulerName == 'default-scheduler')`,
-		Message: "A copy pod goes where the default scheduler puts it: no nodeName, no tolerations of its own, no system priority class.",
-		Why:     "A node's name and a toleration lead onto the control plane; a system priority pushes other pods off their node.",
+		Message: "A copy pod goes where the default scheduler puts it: no nodeName, no tolerations but those that the API server adds, for at most 300 seconds, no system priority class.",
+		Why:     "A node's name and a toleration lead onto the control plane, and a long toleration keeps the copy on a node that is lost; a system priority pushes the cluster's own pods off their node.",
 	}, {
 		Name:    "labels",
 		Expr:    `variables.labels.all(k, k in variables.copyLabels)`,
