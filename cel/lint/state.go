@@ -222,7 +222,5 @@ func (s *state) adding(facts []fact, ts *terms) *state {
 	return s
 }
 
-func (s *state) same(other *state) bool { return s == other || slices.Equal(s.facts, other.facts) }
-
 // constantEqual tells whether two constants are equal, as == of CEL does.
 func constantEqual(a, b *term) bool { return types.Equal(a.value, b.value) == types.True }

@@ -307,8 +307,6 @@ func formats(e *evaluation, s *state, args []*term) (string, *schema.Shape) {
 	return "", nil
 }
 
-const numbers = schema.Int | schema.Uint | schema.Double
-
 // rules has one entry for every overload of every environment that policies are evaluated in. An
 // overload that is left out is reported as unknown, and a test fails. Where a rule says that an
 // overload may fail although it does not, a proof is lost; where it says never although it does,

@@ -548,7 +548,7 @@ func (p *plan) reachCall(c ast.CallExpr, node int64, sc *scope, then func(ast.Ex
 			return p.reach(a, node, sc, then)
 		}
 		// A node of the chain itself.
-		if a, ok := pick(p, args); ok && ast.Expr(a) != nil {
+		if a, ok := pick(p, args); ok && a != nil {
 			then(a, sc)
 		}
 		return false
