@@ -272,7 +272,9 @@ func (r *totality) roots(ts *terms, c Case, inConditions bool) map[string]*term 
 	if !inConditions && c.Namespaced && c.Kind.Kind != "Namespace" {
 		namespace = schema.NamespaceShape(r.options.Assume)
 	}
-	request := schema.RequestCase{Operation: c.Operation, Subresource: c.Subresource, Namespaced: c.Namespaced, Kind: c.Kind}
+	request := schema.RequestCase{
+		Operation: c.Operation, Subresource: c.Subresource, Namespaced: c.Namespaced, Kind: c.Kind, Table: r.options.Resources,
+	}
 	roots := map[string]*term{
 		"object": ts.root("object", object), "oldObject": ts.root("oldObject", old),
 		"request":         ts.root("request", schema.RequestShape(request)),
