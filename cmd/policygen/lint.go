@@ -305,7 +305,7 @@ func (s *searches) of(c lint.Case) (*witness.Search, error) {
 	}
 	search, err := witness.New(s.job.subject.set, s.job.policy, witness.Case{
 		Operation: c.Operation, Resource: c.Resource, Subresource: c.Subresource, Kind: c.Kind, Namespaced: c.Namespaced,
-	}, witness.Options{Resources: s.linter.resources, Assume: s.assume})
+	}, witness.Options{Resources: s.linter.resources, Assume: s.assume, Steps: searchSteps})
 	if err == nil {
 		s.by[c] = search
 	}
@@ -331,8 +331,11 @@ func sitesOf(p lint.Proof) []site {
 	return all
 }
 
-// mostCases bounds the cases in which a witness of one node is looked for.
-const mostCases = 6
+// mostCases and searchSteps bound the search for a witness of one node.
+const (
+	mostCases   = 4
+	searchSteps = 1000
+)
 
 // proof looks for a witness of every error that is not excluded.
 func (s *searches) proof(p lint.Proof) []lintFinding {
