@@ -13,6 +13,8 @@ import (
 	"unicode/utf8"
 
 	"k8s.io/apimachinery/pkg/util/validation"
+	"k8s.io/apiserver/pkg/authentication/serviceaccount"
+	"k8s.io/apiserver/pkg/authentication/user"
 )
 
 // check reports everything that is wrong with a Profile whose defaults are filled in.
@@ -32,6 +34,7 @@ func (p *Profile) check(f *problems) {
 	p.checkIdentities(f)
 	p.checkNamespaces(f)
 	p.TTL.check(f)
+	p.checkTTLLabel(f)
 	p.Images.check(f)
 	p.Signer.check(f)
 	p.Pipeline.check(f)
@@ -101,6 +104,9 @@ func (p *Profile) checkNames(f *problems) {
 			{"names.bindings.binder", n.Bindings.Binder}, {"names.bindings.reader", n.Bindings.Reader},
 		} {
 			f.valid(x[0], x[1], "the name of an object", validation.IsDNS1123Subdomain)
+			if slices.Contains(builtIn, x[1]) {
+				f.add(x[0], "is %q, a name of the cluster's own, which would be overwritten: expected a name such as %s%s", x[1], n.Prefix, x[1])
+			}
 		}
 	}
 	if n.Roles.Binder == n.Roles.Live || n.Roles.Binder == n.Roles.Copy || n.Roles.Live == n.Roles.Copy {
@@ -108,14 +114,30 @@ func (p *Profile) checkNames(f *problems) {
 	}
 }
 
+// builtIn are the roles and bindings that each API server makes for itself and that an object's name
+// may be; the others have a colon (kubernetes plugin/pkg/auth/authorizer/rbac/bootstrappolicy).
+var builtIn = []string{"admin", "cluster-admin", "edit", "view"}
+
 func (p *Profile) checkIdentities(f *problems) {
 	i := p.Identities
 	f.identity("identities.writer", i.Writer, true)
 	f.identity("identities.reader", i.Reader, true)
 	f.identity("identities.portal", i.Portal, p.Home)
 	f.identity("identities.pipeline", i.Pipeline, false)
+	if i.Pipeline.Username() == i.Writer.Username() && !i.Pipeline.IsZero() {
+		f.add("identities.pipeline", "is the writer: give the pipeline API an identity of its own, or who steals the writer's token starts pipelines")
+	}
 	for n, g := range i.Operators.Groups {
-		f.required(fmt.Sprintf("identities.operators.groups[%d]", n), g)
+		field := fmt.Sprintf("identities.operators.groups[%d]", n)
+		f.required(field, g)
+		switch {
+		case slices.Contains(everyone, g):
+			f.add(field, "is %q, which is no group of people: the policies would hold nobody; name the group of those who run the cluster", g)
+		case g != "" && g == p.Federation.Group:
+			f.add(field, "is federation.group, which the portal's identities are in: name the group of those who run the cluster")
+		case i.Writer.isInGroup(g):
+			f.add(field, "is %q, a group of the writer's ServiceAccount: the policies would not hold the writer", shorten(g))
+		}
 	}
 	for n, u := range i.Operators.Users {
 		field := fmt.Sprintf("identities.operators.users[%d]", n)
@@ -129,6 +151,15 @@ func (p *Profile) checkIdentities(f *problems) {
 			f.add(fmt.Sprintf("identities.writer.groups[%d]", n), "is a group of operators: the policies would not hold the writer")
 		}
 	}
+}
+
+// everyone are groups that the API server itself puts requests into, whoever sends them.
+var everyone = []string{user.AllAuthenticated, user.AllUnauthenticated, serviceaccount.AllServiceAccountsGroup}
+
+// isInGroup tells whether the API server puts a ServiceAccount into a group.
+func (i Identity) isInGroup(group string) bool {
+	namespace, _, ok := strings.Cut(i.ServiceAccount, "/")
+	return ok && group == serviceaccount.MakeNamespaceGroupName(namespace)
 }
 
 func (f *problems) identity(field string, i Identity, required bool) {
@@ -158,6 +189,9 @@ func (f *problems) identity(field string, i Identity, required bool) {
 func (p *Profile) checkNamespaces(f *problems) {
 	n := p.Namespaces
 	f.valid("namespaces.labels.app", n.Labels.App, "a label key", validation.IsQualifiedName)
+	if domain, _, _ := strings.Cut(n.Labels.App, "/"); kubernetesDomain.MatchString(domain) {
+		f.add("namespaces.labels.app", "is %q, a label that other namespaces have too: expected a key of your own, such as %s/app", n.Labels.App, p.Names.LabelDomain)
+	}
 	f.valid("namespaces.labels.env", n.Labels.Env, "a label key", validation.IsQualifiedName)
 	f.valid("namespaces.labels.preview", n.Labels.Preview, "a label key", validation.IsQualifiedName)
 	if len(n.Portal) == 0 {
@@ -167,6 +201,35 @@ func (p *Profile) checkNamespaces(f *problems) {
 	f.each("namespaces.sidecar", n.Sidecar, "a namespace", validation.IsDNS1123Label)
 	f.each("namespaces.apps", n.Apps, "a namespace or a pattern such as app-*", invalidPattern)
 	f.each("namespaces.pipeline", n.Pipeline, "a namespace or a pattern such as app-*-cicd", invalidPattern)
+	f.disjoint("namespaces.portal", n.Portal, n.Apps)
+	f.disjoint("namespaces.sidecar", n.Sidecar, n.Apps)
+	f.disjoint("namespaces.pipeline", n.Pipeline, n.Apps)
+}
+
+// kubernetesDomain matches the domains of labels that Kubernetes or its tools set on all namespaces,
+// such as kubernetes.io/metadata.name.
+var kubernetesDomain = regexp.MustCompile(`(^|\.)(kubernetes|k8s)\.io$`)
+
+// disjoint refuses namespaces of the platform that leave nothing of a pattern of app namespaces: no
+// grant would be admitted there.
+func (f *problems) disjoint(field string, platform, apps []string) {
+	for i, outer := range platform {
+		for n, inner := range apps {
+			if covers(outer, inner) {
+				f.add(fmt.Sprintf("%s[%d]", field, i), "is %q, which covers all of namespaces.apps[%d], %q, so that no session could start there: name the namespaces of the platform alone", shorten(outer), n, shorten(inner))
+			}
+		}
+	}
+}
+
+// covers tells whether every name that inner matches is also one that outer matches: a star of inner,
+// which may be anything, is matched by a star of outer alone.
+func covers(outer, inner string) bool {
+	parts := strings.Split(outer, "*")
+	for i, part := range parts {
+		parts[i] = regexp.QuoteMeta(part)
+	}
+	return regexp.MustCompile("^" + strings.Join(parts, ".*") + "$").MatchString(inner)
 }
 
 // invalidPattern checks a pattern by the name that it matches with nothing for the stars.
@@ -197,6 +260,14 @@ func (t TTL) check(f *problems) {
 	}
 	if _, ok := minutes(t.Extension); !ok {
 		f.add("ttl.extension", "is %q: expected whole minutes, such as 15m", shorten(t.Extension))
+	}
+}
+
+// checkTTLLabel keeps the label apart from those that mean something else on the same objects.
+func (p *Profile) checkTTLLabel(f *problems) {
+	d := p.Names.LabelDomain
+	if taken := []string{"app.kubernetes.io/managed-by", d + "/breakglass-copy", d + "/breakglass-session"}; slices.Contains(taken, p.TTL.Label) {
+		f.add("ttl.label", "is %q, which break-glass objects carry for something else: expected a key such as cleanup.kyverno.io/ttl", p.TTL.Label)
 	}
 }
 

@@ -69,6 +69,25 @@ func TestRefusalsNameFileLineFieldAndRemedy(t *testing.T) {
 		"no portal at home":          {appended("home: true\n"), "p.yaml:3: identities.portal names nobody"},
 		"an operator who writes":     {replace(t, "  reader:", "  operators: {users: ['system:serviceaccount:tower:tower-writer']}\n  reader:"), "p.yaml:5: identities.operators.users[0] is the writer"},
 		"a writer who operates":      {strings.Replace(replace(t, "  reader:", "  operators: {groups: [ops]}\n  reader:"), "serviceAccount: tower/tower-writer", "user: w, groups: [ops]", 1), "p.yaml:4: identities.writer.groups[0] is a group of operators"},
+		"a role of the cluster's":    {replace(t, "portal: Tower", "portal: Tower, roles: {live: admin}"), `p.yaml:2: names.roles.live is "admin", a name of the cluster's own, which would be overwritten: expected a name such as tower-breakglass-admin`},
+		"the role of readers":        {replace(t, "portal: Tower", "portal: Tower, roles: {copy: view}"), `names.roles.copy is "view", a name of the cluster's own`},
+		"the role of editors":        {replace(t, "portal: Tower", "portal: Tower, roles: {binder: edit}"), `names.roles.binder is "edit", a name of the cluster's own`},
+		"a system role":              {replace(t, "portal: Tower", "portal: Tower, roles: {live: 'system:node'}"), `names.roles.live is "system:node": expected the name of an object`},
+		"a binding of the cluster's": {replace(t, "portal: Tower", "portal: Tower, bindings: {binder: cluster-admin}"), `names.bindings.binder is "cluster-admin", a name of the cluster's own`},
+		"all users operate":          {replace(t, "  reader:", "  operators: {groups: ['system:authenticated']}\n  reader:"), `p.yaml:5: identities.operators.groups[0] is "system:authenticated", which is no group of people: the policies would hold nobody; name the group`},
+		"strangers operate":          {replace(t, "  reader:", "  operators: {groups: ['system:unauthenticated']}\n  reader:"), `identities.operators.groups[0] is "system:unauthenticated"`},
+		"all accounts operate":       {replace(t, "  reader:", "  operators: {groups: ['system:serviceaccounts']}\n  reader:"), `identities.operators.groups[0] is "system:serviceaccounts"`},
+		"a namespace operates":       {replace(t, "  reader:", "  operators: {groups: [ops, 'system:serviceaccounts:tower']}\n  reader:"), `p.yaml:5: identities.operators.groups[1] is "system:serviceaccounts:tower", a group of the writer's ServiceAccount`},
+		"the federated operate":      {strings.Replace(appended("federation: {group: far}\n"), "  reader:", "  operators: {groups: [far]}\n  reader:", 1), "p.yaml:5: identities.operators.groups[0] is federation.group"},
+		"a pipeline that writes":     {replace(t, "  reader:", "  pipeline: {serviceAccount: tower/tower-writer}\n  reader:"), "p.yaml:5: identities.pipeline is the writer: give the pipeline API an identity of its own"},
+		"a label of all namespaces":  {replace(t, "[tower]", "[tower], labels: {app: kubernetes.io/metadata.name}"), `p.yaml:6: namespaces.labels.app is "kubernetes.io/metadata.name", a label that other namespaces have too: expected a key of your own, such as hangar.io/app`},
+		"a label of many namespaces": {replace(t, "[tower]", "[tower], labels: {app: pod-security.kubernetes.io/enforce}"), `namespaces.labels.app is "pod-security.kubernetes.io/enforce"`},
+		"pipelines everywhere":       {replace(t, "[tower]", "[tower], pipeline: [ci, '*']"), `p.yaml:6: namespaces.pipeline[1] is "*", which covers all of namespaces.apps[0], "app-*", so that no session could start there: name the namespaces of the platform alone`},
+		"pipelines in all apps":      {replace(t, "[tower]", "[tower], pipeline: ['a*-*']"), `namespaces.pipeline[0] is "a*-*", which covers all of namespaces.apps[0]`},
+		"an app that is the portal":  {replace(t, "[tower]", "[tower], apps: ['app-*', tower]"), `namespaces.portal[0] is "tower", which covers all of namespaces.apps[1], "tower"`},
+		"an app that is the sidecar": {replace(t, "[tower]", "[tower], apps: [holdshort]"), `namespaces.sidecar[0] is "holdshort", which covers all of namespaces.apps[0]`},
+		"the manager's label as TTL": {appended("ttl: {label: app.kubernetes.io/managed-by}\n"), `p.yaml:7: ttl.label is "app.kubernetes.io/managed-by", which break-glass objects carry for something else: expected a key such as cleanup.kyverno.io/ttl`},
+		"the copy label as TTL":      {appended("ttl: {label: hangar.io/breakglass-copy}\n"), `ttl.label is "hangar.io/breakglass-copy"`},
 		"an empty closed world":      {appended("closedWorld: {allow: []}\n"), "p.yaml:7: closedWorld.allow is empty: leave it out for what sessions need"},
 		"two actors at home":         {strings.Replace(appended("home: true\nfederation:\n  accounts: [tower/portal, tower/a, tower/b]\n"), "  reader:", "  portal: {serviceAccount: tower/portal}\n  reader:", 1), "p.yaml:10: federation.accounts names tower/a and tower/b besides the portal: expected one"},
 		"no portal namespace":        {replace(t, "[tower]", "[]"), "p.yaml:6: namespaces.portal is missing"},
@@ -123,6 +142,14 @@ func TestRefusalsNameFileLineFieldAndRemedy(t *testing.T) {
 				t.Errorf("%v is no FieldError of the file", err)
 			}
 		})
+	}
+}
+
+func TestPipelinesMayRunInSomeNamespacesOfApps(t *testing.T) {
+	for _, namespaces := range []string{"pipeline: ['app-*-cicd']", "pipeline: [app-ci]", "apps: ['*'], pipeline: ['ci-*']", "apps: ['team-*-app'], pipeline: ['team-*-ci']"} {
+		if _, err := profile.Parse("p.yaml", []byte(replace(t, "[tower]", "[tower], "+namespaces))); err != nil {
+			t.Errorf("%s: %v", namespaces, err)
+		}
 	}
 }
 
