@@ -24,16 +24,19 @@ type target struct {
 	name, what string
 	// judges tells whether the form holds policies, whose action can be milder.
 	judges bool
-	files  func(policies.Manifests) ([]policies.File, error)
+	// alone tells whether the folder may hold no other target's manifests: the API server reads all that
+	// is in it, and does not start with what it cannot use.
+	alone bool
+	files func(policies.Manifests) ([]policies.File, error)
 }
 
 var targets = []target{
-	{"vap", "ValidatingAdmissionPolicies and their bindings", true, policies.Manifests.Files},
-	{"manifest", "the same as files for the API server's own folder, from Kubernetes 1.37", true, func(m policies.Manifests) ([]policies.File, error) {
+	{"vap", "ValidatingAdmissionPolicies and their bindings", true, false, policies.Manifests.Files},
+	{"manifest", "the same as files for the API server's own folder, from Kubernetes 1.37", true, true, func(m policies.Manifests) ([]policies.File, error) {
 		return m.Static().Files()
 	}},
-	{"kyverno", "ValidatingPolicies that Kyverno compiles into those, and the roles it needs", true, kyverno.Files},
-	{"rbac", "the roles, and the bindings that exist while no session is open", false, func(m policies.Manifests) ([]policies.File, error) {
+	{"kyverno", "ValidatingPolicies that Kyverno compiles into those, and the roles it needs", true, false, kyverno.Files},
+	{"rbac", "the roles, and the bindings that exist while no session is open", false, false, func(m policies.Manifests) ([]policies.File, error) {
 		f, err := policies.RBAC(m.Profile)
 		return []policies.File{f}, err
 	}},
@@ -44,7 +47,8 @@ const renderLong = `Render writes the manifests of the rule set as a profile mak
 Without --out they go to stdout, each profile under a header of its own. With --out each profile
 gets a folder, DIR/<profile>/, to be applied to one cluster. Manifests of the target there that are
 no longer rendered are removed; other files stay. Give each target that holds policies a DIR of its
-own: their files have the same names.
+own: their files have the same names. The folder of --target manifest takes no other target at all,
+as the API server reads whatever is in it.
 
 --action Warn or Audit lets a new policy be watched before it refuses: its failures and errors become
 warnings for the client, or entries of the audit log.`
@@ -139,8 +143,8 @@ func (t target) write(p *printer, out string, all []rendering) error {
 		if err != nil {
 			return err
 		}
-		for _, f := range r.files {
-			if of, ok := old[f.Path]; ok && of != t.name {
+		for _, name := range slices.Sorted(maps.Keys(old)) {
+			if of := old[name]; t.excludes(of) || of != t.name && slices.ContainsFunc(r.files, func(f policies.File) bool { return f.Path == name }) {
 				return withHint(fmt.Errorf("%s holds the manifests of --target %s", folder, of), "name another folder with --out")
 			}
 		}
@@ -162,6 +166,11 @@ func (t target) write(p *printer, out string, all []rendering) error {
 		}
 	}
 	return p.flush()
+}
+
+// excludes tells whether a folder may not hold the manifests of both targets.
+func (t target) excludes(name string) bool {
+	return name != t.name && (t.alone || slices.ContainsFunc(targets, func(other target) bool { return other.name == name && other.alone }))
 }
 
 // cause is why a file or folder cannot be used, without its path.
