@@ -22,6 +22,9 @@ expression as the API server does when it creates a policy and when it evaluates
 fields, runs all cases, and reports for each policy and tier the cases, what they cover, and how much
 of its cost limit the dearest expression used.
 
+A policy is partial if some of its cases need values that the profile lacks: those were not run, and
+what only they could prove is not known.
+
 With -f it checks other policies, by the cases that are named or lie beside them. Cases that are
 missing are then reported, but are no findings. If there is no case at all, the summary says so:
 the policies were compiled, and nothing else about them is known.
@@ -234,6 +237,7 @@ type checkRow struct {
 	Suite   string `json:"suite"` // profile, or path of a foreign suite
 	Cases   int    `json:"cases"`
 	Failed  int    `json:"failed"`
+	NotRun  int    `json:"notRun"` // cases that need what the profile lacks
 	Covered int    `json:"covered"`
 	Items   int    `json:"items"`
 	Worst   *cost  `json:"worstCost"`
@@ -263,6 +267,9 @@ func (c *checkRun) table() []checkRow {
 			if !r.OK {
 				to.Failed++
 			}
+		}
+		for _, out := range s.leftOut {
+			row(out.Policy).NotRun++
 		}
 		for _, cover := range s.coverage {
 			to := row(cover.Policy)
@@ -299,18 +306,23 @@ func (c *checkRun) print(p *printer) {
 			word, color = "FAIL", red
 		case r.Cases == 0:
 			word, color = "no cases", yellow
+		case r.NotRun > 0:
+			word, color = "partial", yellow
 		}
 		covered := ""
 		if r.Items > 0 {
 			covered = fmt.Sprintf("%d of %d covered", r.Covered, r.Items)
 		}
-		t.add(color, word, clean(r.Policy), clean(r.Suite), count(r.Cases, "case"), fmt.Sprintf("%d failed", r.Failed), covered, worstText(r.Worst))
+		t.add(color, word, clean(r.Policy), clean(r.Suite), count(r.Cases, "case"), fmt.Sprintf("%d failed", r.Failed), notRunText(r.NotRun), covered, worstText(r.Worst))
 	}
 	t.print(p, "")
 	cases, failed := c.counts()
 	ran := fmt.Sprintf("%s, %d failed", count(cases, "case"), failed)
 	if cases == 0 {
 		ran = "no case was run"
+	}
+	if n := notRunText(c.leftOut()); n != "" {
+		ran += ", " + n
 	}
 	p.printf("\n%s, %s, %s\n", count(c.policies(), "policy"), ran, count(len(c.findings), "finding"))
 }
@@ -320,6 +332,14 @@ func (c *checkRun) found(r checkRow) bool {
 	return slices.ContainsFunc(c.findings, func(f finding) bool {
 		return f.Policy == r.Policy && (f.Profile == "" || f.Profile == r.Suite)
 	})
+}
+
+// notRunText is empty if all cases were run.
+func notRunText(n int) string {
+	if n == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%d not run", n)
 }
 
 func worstText(c *cost) string {
@@ -343,17 +363,18 @@ func (c *checkRun) policies() int {
 
 // checkJSON is what `check -o json` prints. Its lists are never null.
 type checkJSON struct {
-	Policies  int        `json:"policies"`
-	Cases     int        `json:"cases"`
-	Failed    int        `json:"failed"`
-	Uncovered []itemJSON `json:"uncovered"`
-	Findings  []finding  `json:"findings"`
+	Policies  int          `json:"policies"`
+	Cases     int          `json:"cases"`
+	Failed    int          `json:"failed"`
+	Uncovered []itemJSON   `json:"uncovered"`
+	NotRun    []notRunJSON `json:"notRun"`
+	Findings  []finding    `json:"findings"`
 	// Report has an entry for each policy on each tier.
 	Report []checkRow `json:"report"`
 }
 
 func (c *checkRun) json() checkJSON {
-	out := checkJSON{Policies: c.policies(), Uncovered: []itemJSON{}, Findings: append([]finding{}, c.findings...), Report: c.table()}
+	out := checkJSON{Policies: c.policies(), Uncovered: []itemJSON{}, NotRun: c.notRunJSON(), Findings: append([]finding{}, c.findings...), Report: c.table()}
 	out.Cases, out.Failed = c.counts()
 	for _, s := range c.suites {
 		for _, g := range s.gaps() {

@@ -151,7 +151,7 @@ func (s suite) printNotRun(p *printer) int {
 // policyRow is what a policy's cases came to, over all suites of the same kind.
 type policyRow struct {
 	suite, policy          string
-	cases, failed          int
+	cases, failed, notRun  int
 	covered, items, suites int
 }
 
@@ -178,6 +178,9 @@ func (t *testRun) rows() []policyRow {
 			r.items += len(c.Items)
 			r.covered += len(c.Items) - len(c.Missing())
 		}
+		for _, c := range s.leftOut {
+			row(c.Policy).notRun++
+		}
 		for _, result := range s.results {
 			r := row(result.Case.Policy)
 			r.cases++
@@ -198,8 +201,10 @@ func (t *testRun) printTable(p *printer) {
 			word, color = "FAIL", red
 		case r.cases == 0:
 			word, color = "no cases", yellow
+		case r.notRun > 0:
+			word, color = "partial", yellow
 		}
-		cells := []string{word, clean(r.policy), count(r.cases, "case"), fmt.Sprintf("%d failed", r.failed)}
+		cells := []string{word, clean(r.policy), count(r.cases, "case"), fmt.Sprintf("%d failed", r.failed), notRunText(r.notRun)}
 		if r.items > 0 {
 			cells = append(cells, fmt.Sprintf("%d of %d covered", r.covered, r.items))
 		} else if r.suite != "" {
@@ -210,6 +215,9 @@ func (t *testRun) printTable(p *printer) {
 	table.print(p, "")
 	cases, failed := t.counts()
 	summary := []string{count(len(t.rows()), "policy"), count(cases, "case"), fmt.Sprintf("%d failed", failed)}
+	if n := notRunText(t.leftOut()); n != "" {
+		summary = append(summary, n)
+	}
 	if n := len(t.uncovered()); n > 0 {
 		summary = append(summary, fmt.Sprintf("%d uncovered", n))
 	}

@@ -44,7 +44,7 @@ type notRunJSON struct {
 }
 
 func (t *testRun) json() testJSON {
-	out := testJSON{Policies: len(t.rows()), Results: []resultJSON{}, Uncovered: []itemJSON{}, NotRun: []notRunJSON{}}
+	out := testJSON{Policies: len(t.rows()), Results: []resultJSON{}, Uncovered: []itemJSON{}, NotRun: t.notRunJSON()}
 	out.Cases, out.Failed = t.counts()
 	for s, r := range t.results() {
 		j := resultJSON{Suite: s.name, Policy: r.Case.Policy, Case: r.Case.Name, File: r.Case.File, Line: r.Case.Line,
@@ -58,11 +58,18 @@ func (t *testRun) json() testJSON {
 		for _, g := range s.gaps() {
 			out.Uncovered = append(out.Uncovered, g.json())
 		}
-		for _, n := range s.notRun() {
-			out.NotRun = append(out.NotRun, notRunJSON(n))
-		}
 	}
 	return out
+}
+
+func (t *testRun) notRunJSON() []notRunJSON {
+	all := []notRunJSON{}
+	for _, s := range t.suites {
+		for _, n := range s.notRun() {
+			all = append(all, notRunJSON(n))
+		}
+	}
+	return all
 }
 
 func (g gap) json() itemJSON {

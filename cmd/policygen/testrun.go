@@ -334,6 +334,15 @@ func (t *testRun) counts() (cases, failed int) {
 	return cases, failed
 }
 
+// leftOut is the number of cases that were not run, as their profile lacks a value that they need.
+func (t *testRun) leftOut() int {
+	n := 0
+	for _, s := range t.suites {
+		n += len(s.leftOut)
+	}
+	return n
+}
+
 // uncovered are the gaps that are findings.
 func (t *testRun) uncovered() []gap {
 	var all []gap
