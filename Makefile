@@ -62,8 +62,9 @@ verify: ## fail if a generated file, go.mod or go.sum is not up to date
 e2e: $(KONE) ## end-to-end tests against real API servers, SECTION=<name> for one section
 	cd e2e && $(GO) test -count=1 -p 1 -v -timeout 40m $(TESTFLAGS) $(if $(SECTION),./$(SECTION)/...,./...)
 
-soak: ## the end-to-end and fuzz tests at length
+soak: ## the end-to-end, soundness and fuzz tests at length
 	HOLDSHORT_SOAK=1 $(MAKE) e2e
+	HOLDSHORT_SOAK=1 $(GO) test -count=1 -timeout 60m ./cel/lint
 	$(MAKE) fuzz FUZZTIME=2m
 
 bench: ## speed: ratios to the bare dispatcher, and parts of each budget

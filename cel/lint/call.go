@@ -22,13 +22,15 @@ type overload struct {
 	id     string
 	args   []*types.Type
 	result *types.Type
+	// ambiguous: other overloads take the same kinds, with other results.
+	ambiguous bool
 }
 
 func functionsOf(env *celgo.Env) *functions {
 	f := &functions{overloads: map[string]overload{}, names: map[string][]string{}}
 	for name, d := range env.Functions() {
 		for _, o := range d.OverloadDecls() {
-			f.overloads[o.ID()] = overload{o.ID(), o.ArgTypes(), o.ResultType()}
+			f.overloads[o.ID()] = overload{id: o.ID(), args: o.ArgTypes(), result: o.ResultType()}
 			f.names[name] = append(f.names[name], o.ID())
 		}
 	}
@@ -253,8 +255,13 @@ func (e *evaluation) dispatch(x ast.Expr, s *state, args []*term) []outcome {
 	matched := map[string][]schema.Kinds{} // overload → kinds of arguments that it takes
 	unmatched := false
 	combine(kinds, func(combination []schema.Kinds) {
-		for _, o := range candidates {
+		for n, o := range candidates {
 			if o.takes(args, combination) {
+				for _, other := range candidates[n+1:] {
+					if other.takes(args, combination) && kindOf(other.result) != kindOf(o.result) {
+						candidates[n].ambiguous = true
+					}
+				}
 				known := matched[o.id]
 				if known == nil {
 					known = make([]schema.Kinds, len(args))
@@ -331,7 +338,7 @@ func takes(t *types.Type, arg *term, k schema.Kinds) bool {
 		if t.TypeName() == "optional_type" {
 			return k == schema.Optional
 		}
-		return k == schema.Opaque && (arg.shape.Name == "" || arg.shape.Name == t.TypeName())
+		return k == schema.Opaque && arg.shape.Name == t.TypeName()
 	}
 	return kindOf(t) == k
 }

@@ -11,8 +11,9 @@ type generator struct {
 	*rand.Rand
 	// guarded is how often, of 100, a field that may be absent is read behind a guard.
 	guarded int
-	names   int // of variables of comprehensions
-	hint    string
+	// risky is how often a function is applied that fails on some values.
+	risky int
+	names int // of variables of comprehensions
 }
 
 // operand is a value that expressions are about: its text, and what it is.
@@ -196,10 +197,10 @@ func (g *generator) aboutMap(o operand, depth int) string {
 
 // patterns are bools about a value that has no parts. Some fail for some values.
 func (g *generator) patterns(n *tree) []string {
-	risky := !g.chance(g.guarded)
+	risky := g.chance(g.risky)
 	also := func(always []string, more ...string) []string {
 		if risky {
-			return append(always, more...)
+			return more
 		}
 		return always
 	}

@@ -211,11 +211,19 @@ func requestTree(namespaced bool) *tree {
 var namespaceTree = &tree{form: record, fields: []member{{name: "metadata", tree: &tree{form: record, fields: []member{
 	{name: "name", tree: textTree}, {name: "labels", optional: true, tree: labelTree}, {name: "annotations", optional: true, tree: labelTree}}}}}}
 
-// newPolicy is a random policy, nil if the server would not take it. Of three, one guards nothing,
-// one everything, and one most things.
+// modes of policies: how much is guarded, how much can fail on some values, how deep expressions are.
+var modes = []struct{ guarded, risky, depth int }{
+	{0, 60, 2},   // nothing is guarded
+	{100, 0, 2},  // everything is
+	{85, 10, 2},  // most things are
+	{100, 90, 0}, // only functions fail
+}
+
+// newPolicy is a random policy, nil if the server would not take it.
 func newPolicy(t testing.TB, kinds []*soundKind, seed uint64) *soundPolicy {
 	r := rand.New(rand.NewPCG(seed, 4))
-	g := &generator{Rand: r, guarded: []int{0, 100, 85}[seed%3]}
+	mode := modes[seed%uint64(len(modes))]
+	g := &generator{Rand: r, guarded: mode.guarded, risky: mode.risky}
 	k := pick(r, kinds...)
 	p := &soundPolicy{kind: k, failed: map[string]bool{}}
 	for _, op := range k.ops {
@@ -261,7 +269,7 @@ func newPolicy(t testing.TB, kinds []*soundKind, seed uint64) *soundPolicy {
 		}
 	}
 	for range 4 {
-		p.spec.Validations = append(p.spec.Validations, admissionv1.Validation{Expression: g.truth(operands, 2)})
+		p.spec.Validations = append(p.spec.Validations, admissionv1.Validation{Expression: g.truth(operands, mode.depth)})
 	}
 	if g.chance(15) {
 		p.spec.AuditAnnotations = []admissionv1.AuditAnnotation{{Key: "a", ValueExpression: g.truth(operands, 1) + " ? 'a' : 'b'"}}

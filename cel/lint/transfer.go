@@ -3,6 +3,7 @@ package lint
 import (
 	"fmt"
 	"math"
+	"net/netip"
 	"regexp"
 	"strconv"
 	"strings"
@@ -30,17 +31,18 @@ func may(why string) rule {
 
 // transfer is what an overload does on arguments that it takes.
 func (e *evaluation) transfer(o overload, node int64, function string, s *state, args []*term) []outcome {
-	r, known := rules[o.id]
-	if !known {
+	r, ok := rules[o.id]
+	if !ok {
 		return []outcome{e.unknown(s, node, "the analysis has no rule for %s", o.id)}
 	}
-	fails, shape := r(e, s, args)
+	fails, known := r(e, s, args)
 	var out []outcome
 	if fails != "" {
 		out = append(out, e.fault(s, node, "%s: %s", display(function), fails))
 	}
-	if shape == nil {
-		shape = shapeOf(o.result)
+	shape := shapeOf(o.result)
+	if o.ambiguous {
+		shape = anyResult
 	}
 	var result *term
 	switch function {
@@ -59,8 +61,29 @@ func (e *evaluation) transfer(o overload, node int64, function string, s *state,
 	default:
 		result = e.terms.call(function, shape, args...)
 	}
-	return append(out, value(s, result))
+	return append(out, value(e.knowing(s, result, known), result))
 }
+
+// knowing is the state that knows of a result what a rule found out. It is no part of the term's
+// shape: the rule has looked at the state, and the term is the same in others.
+func (e *evaluation) knowing(s *state, result *term, known *schema.Shape) *state {
+	next := s
+	switch {
+	case known == nil:
+	case known.Kinds == schema.Int:
+		next = s.bound(result, known.Min, known.Max)
+	case known.NonEmpty:
+		next = s.bound(e.size(result), 1, maxInt)
+	}
+	if next == nil {
+		return s
+	}
+	return next
+}
+
+// anyResult is a result of one of several overloads, of which the kinds of the arguments do not tell
+// which: max of a list of anything.
+var anyResult = &schema.Shape{Kinds: schema.Any | schema.Uint | schema.Bytes | schema.Timestamp | schema.Duration, Min: minInt, Max: maxInt, Dynamic: true}
 
 func ids(args []*term) []int32 {
 	out := make([]int32, len(args))
@@ -286,7 +309,7 @@ func formats(e *evaluation, s *state, args []*term) (string, *schema.Shape) {
 		switch v[1] {
 		case "s":
 			takes = schema.Null | schema.Bool | schema.Int | schema.Uint | schema.Double | schema.String | schema.Bytes | schema.Timestamp | schema.Duration | schema.Type
-			if a := args[1].args[i-1]; k&(schema.List|schema.Map) != 0 && !a.shape.Dynamic {
+			if a := args[1].args[i-1]; k&(schema.List|schema.Map) != 0 && printable(a.shape, itemShape(a), 4) {
 				takes |= schema.List | schema.Map
 			}
 		case "d":
@@ -409,17 +432,17 @@ var rules = map[string]rule{
 	"quantity_get_float": never, "quantity_get_int": parses(schema.AnyText, "isInteger", nil),
 
 	// Semantic versions.
-	"string_to_semver": parses(schema.AnyText, "isSemver", nil), "string_bool_to_semver": parses(schema.AnyText, "isSemver", nil),
+	"string_to_semver": parses(schema.AnyText, "isSemver", isSemver), "string_bool_to_semver": parses(schema.AnyText, "isSemver", nil),
 	"is_semver_string": never, "is_semver_string_bool": never,
 	"semver_major": never, "semver_minor": never, "semver_patch": never, "semver_compare_to": never, "semver_is_greater_than": never, "semver_is_less_than": never,
 
 	// URLs and addresses.
-	"string_to_url": parses(schema.AnyText, "isURL", nil), "is_url_string": never,
+	"string_to_url": parses(schema.AnyText, "isURL", isURL), "is_url_string": never,
 	"url_get_escaped_path": never, "url_get_host": never, "url_get_hostname": never, "url_get_port": never, "url_get_query": never, "url_get_scheme": never,
-	"string_to_ip": parses(schema.AnyText, "isIP", nil), "is_ip": never, "ip_is_canonical": parses(schema.AnyText, "isIP", nil),
+	"string_to_ip": parses(schema.AnyText, "isIP", isIP), "is_ip": never, "ip_is_canonical": parses(schema.AnyText, "isIP", nil),
 	"ip_family": never, "ip_is_global_unicast": never, "ip_is_link_local_multicast": never, "ip_is_link_local_unicast": never, "ip_is_loopback": never, "ip_is_unspecified": never,
 	"ip_to_string": never, "cidr_to_string": never,
-	"string_to_cidr": parses(schema.AnyText, "isCIDR", nil), "is_cidr": never,
+	"string_to_cidr": parses(schema.AnyText, "isCIDR", isCIDR), "is_cidr": never,
 	"cidr_contains_cidr": never, "cidr_contains_cidr_string": may("the text may be no CIDR"), "cidr_contains_ip_ip": never, "cidr_contains_ip_string": may("the text may be no IP address"),
 	"cidr_ip": never, "cidr_masked": never, "cidr_prefix_length": never,
 
@@ -459,4 +482,38 @@ func isDigits(s string) bool { return len(s) > 0 && len(s) < 18 && strings.Trim(
 func isQuantity(s string) bool {
 	_, err := resource.ParseQuantity(s)
 	return err == nil
+}
+
+// These are the usual forms of what the libraries of the API server parse: more would do.
+var (
+	plainURL    = regexp.MustCompile(`^https?://[a-z0-9.-]+(:[0-9]{1,5})?(/[a-zA-Z0-9/._-]*)?$`)
+	plainSemver = regexp.MustCompile(`^(0|[1-9][0-9]{0,8})\.(0|[1-9][0-9]{0,8})\.(0|[1-9][0-9]{0,8})$`)
+)
+
+func isURL(s string) bool    { return plainURL.MatchString(s) }
+func isSemver(s string) bool { return plainSemver.MatchString(s) }
+
+func isIP(s string) bool {
+	a, err := netip.ParseAddr(s)
+	return err == nil && a.Zone() == "" && !a.Is4In6()
+}
+
+func isCIDR(s string) bool {
+	p, err := netip.ParsePrefix(s)
+	return err == nil && !p.Addr().Is4In6()
+}
+
+// printable tells whether a list or map has only values that %s takes: those of JSON, and no values of
+// libraries. item is the shape of what it holds.
+func printable(s, item *schema.Shape, depth int) bool {
+	const takes = schema.Any | schema.Uint | schema.Bytes | schema.Timestamp | schema.Duration | schema.Type
+	switch {
+	case s.Closed():
+		return s.Name != "" // an object; a map that is written may hold anything
+	case s.Dynamic || item == nil || item.Kinds&^takes != 0 || depth == 0:
+		return false
+	case item.Kinds&(schema.List|schema.Map) != 0:
+		return printable(item, item.Elem(), depth-1)
+	}
+	return true
 }

@@ -181,7 +181,7 @@ var enumerations = map[string][]string{
 }
 
 // filled are lists that API validation refuses to be empty.
-var filled = map[string]bool{"containers": true, "verbs": true, "paths": true, "nodeSelectorTerms": true, "sources": true}
+var filled = map[string]bool{"containers": true, "verbs": true, "paths": true, "nodeSelectorTerms": true, "sources": true, "clusterRoleSelectors": true}
 
 // value is a new value of a tree.
 func (s sampler) value(n *tree, name string, depth int) any {
@@ -228,7 +228,7 @@ func (s sampler) value(n *tree, name string, depth int) any {
 	case record:
 		m := map[string]any{}
 		for _, f := range n.fields {
-			required := !f.optional && (f.tree.form != list || filled[f.name] || s.chance(50))
+			required := filled[f.name] || !f.optional && (f.tree.form != list || s.chance(50))
 			if required || depth < 12 && !leftOut(n, f.name) && s.chance(60/(depth+1)) {
 				m[f.name] = s.value(f.tree, f.name, depth+1)
 				if f.nullable && s.chance(40) {

@@ -234,7 +234,7 @@ func (s *Search) findIn(ctx context.Context, c Case, t Target, salt uint64) *Wit
 		s.found = map[Target]result{}
 	}
 	h := fnv.New64a()
-	_, _ = fmt.Fprintf(h, "%s %v %v", s.policy.Name, c, t) // a hash takes everything
+	_, _ = fmt.Fprintf(h, "%s %v %v", s.policy.Name, c, t)       // a hash takes everything
 	rng := rand.New(rand.NewPCG(s.options.Seed+salt, h.Sum64())) //nolint:gosec // to be repeatable
 	for i := 0; i < s.options.Steps && ctx.Err() == nil; i++ {
 		if _, ok := s.at(t); ok {
