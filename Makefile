@@ -64,7 +64,7 @@ e2e: $(KONE) ## end-to-end tests against real API servers, SECTION=<name> for on
 
 soak: ## the end-to-end, soundness and fuzz tests at length
 	HOLDSHORT_SOAK=1 $(MAKE) e2e
-	HOLDSHORT_SOAK=1 $(GO) test -count=1 -timeout 60m ./cel/lint
+	HOLDSHORT_SOAK=1 $(GO) test -count=1 -timeout 60m ./cel/lint ./policies
 	$(MAKE) fuzz FUZZTIME=2m
 
 bench: ## speed: ratios to the bare dispatcher, and parts of each budget

@@ -15,7 +15,6 @@ import (
 // functions are the overloads that an environment declares.
 type functions struct {
 	overloads map[string]overload // by id
-	names     map[string][]string // function → ids
 }
 
 type overload struct {
@@ -27,11 +26,10 @@ type overload struct {
 }
 
 func functionsOf(env *celgo.Env) *functions {
-	f := &functions{overloads: map[string]overload{}, names: map[string][]string{}}
-	for name, d := range env.Functions() {
+	f := &functions{overloads: map[string]overload{}}
+	for _, d := range env.Functions() {
 		for _, o := range d.OverloadDecls() {
 			f.overloads[o.ID()] = overload{id: o.ID(), args: o.ArgTypes(), result: o.ResultType()}
-			f.names[name] = append(f.names[name], o.ID())
 		}
 	}
 	return f

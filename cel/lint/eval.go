@@ -25,6 +25,9 @@ type fault struct {
 	node  int64
 	// text says what is wrong, in the words of the analysis.
 	text string
+	// reader is the match condition whose evaluation fails: field itself, or the one that reads the
+	// variable; empty elsewhere.
+	reader string
 	// unknown: the analysis does not know whether this can happen.
 	unknown bool
 	// fatal: it ends the whole expression, and nothing absorbs it (see fatal).
@@ -112,17 +115,18 @@ func (e *evaluation) join(in []outcome) []outcome {
 		return in
 	}
 	type result struct {
-		value *term
-		field string
-		node  int64
-		fatal bool
+		value  *term
+		field  string
+		reader string
+		node   int64
+		fatal  bool
 	}
 	at := map[result]int{}
 	var out []outcome
 	for _, o := range in {
 		r := result{value: o.value}
 		if o.fault != nil {
-			r.field, r.node, r.fatal = o.fault.field, o.fault.node, o.fault.fatal
+			r.field, r.reader, r.node, r.fatal = o.fault.field, o.fault.reader, o.fault.node, o.fault.fatal
 		}
 		if i, ok := at[r]; ok {
 			out[i].state = out[i].state.join(o.state)
@@ -264,6 +268,19 @@ func fatal(in []outcome, is bool) []outcome {
 		if o.fault != nil && o.fault.fatal != is {
 			f := *o.fault
 			f.fatal = is
+			out[i].fault = &f
+		}
+	}
+	return out
+}
+
+// readBy names the match condition that the errors among its outcomes are of.
+func readBy(field string, in []outcome) []outcome {
+	out := slices.Clone(in)
+	for i, o := range out {
+		if o.fault != nil {
+			f := *o.fault
+			f.reader = field
 			out[i].fault = &f
 		}
 	}

@@ -364,7 +364,7 @@ func (p *soundPolicy) prove(t testing.TB) {
 // proved tells whether an expression is; "matchConditions" are if all of them are.
 func (p *soundPolicy) proved(field string) bool {
 	for _, x := range p.proofs {
-		if (x.Field == field || field == "matchConditions" && strings.HasPrefix(x.Field, field)) && len(x.Open) > 0 {
+		if (x.Field == field || field == "matchConditions" && strings.HasPrefix(x.Field, field)) && !x.Proved() {
 			return false
 		}
 	}
@@ -433,7 +433,7 @@ func (s *soundness) run(t testing.TB, kinds []*soundKind, policies, evaluations 
 				field = "matchConditions"
 			}
 			switch {
-			case len(x.Open) == 0:
+			case x.Proved():
 				s.proved++
 			case p.failed[field]:
 				s.open++

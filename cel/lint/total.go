@@ -2,10 +2,10 @@ package lint
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"strings"
 
-	celgo "github.com/google/cel-go/cel"
 	"github.com/google/cel-go/common/ast"
 	"github.com/google/cel-go/common/types"
 	"github.com/google/cel-go/parser"
@@ -22,11 +22,16 @@ import (
 type Proof struct {
 	Policy            string
 	Field, Name, Text string
-	// Open are the errors that are not excluded, one for each node and case; empty: proved.
+	// Err says why the expression does not compile. Then nothing is proved of it.
+	Err error
+	// Open are the errors that are not excluded, one for each node and case.
 	Open []Open
 	// Paths is the most that were followed at once, in the worst case.
 	Paths int
 }
+
+// Proved tells whether no request can make the expression fail.
+func (p Proof) Proved() bool { return p.Err == nil && len(p.Open) == 0 }
 
 // Open is an error that is not excluded.
 type Open struct {
@@ -63,11 +68,11 @@ func Total(set *harness.Set, policy string, o Options) ([]Proof, error) {
 		return nil, err
 	}
 	run := &totality{
-		def: set.Policy(policy), bindings: set.Bindings(policy), checked: checked, functions: functionsOf(env), env: env, options: o,
+		def: set.Policy(policy), bindings: set.Bindings(policy), checked: checked, functions: functionsOf(env), options: o,
 	}
 	run.proofs = make([]Proof, len(checked))
 	for i, c := range checked {
-		run.proofs[i] = Proof{Policy: policy, Field: c.Field, Name: c.Name, Text: c.Text}
+		run.proofs[i] = Proof{Policy: policy, Field: c.Field, Name: c.Name, Text: c.Text, Err: c.Err}
 	}
 	for _, c := range casesOf(run.def.Spec.MatchConstraints, o.Resources) {
 		run.analyse(c)
@@ -86,7 +91,6 @@ type totality struct {
 	bindings  []*admissionv1.ValidatingAdmissionPolicyBinding
 	checked   []harness.Checked
 	functions *functions
-	env       *celgo.Env
 	options   Options
 	proofs    []Proof
 }
@@ -104,33 +108,35 @@ func (r *totality) analyse(c Case) {
 		return // no request of this case is judged
 	}
 	a.roots = r.roots(a.terms, c, false)
+	unauthorized := maps.Clone(a.roots) // messages and audit annotations have no authorizer
+	delete(unauthorized, "authorizer")
+	delete(unauthorized, "authorizer.requestResource")
 	for i, x := range r.checked {
-		if x.AST == nil || strings.HasPrefix(x.Field, "variables[") || strings.HasPrefix(x.Field, "matchConditions[") {
+		validation, message := strings.HasPrefix(x.Field, "validations["), strings.HasSuffix(x.Field, ".messageExpression")
+		annotation := strings.HasPrefix(x.Field, "auditAnnotations[")
+		if x.AST == nil || !validation && !annotation {
 			continue
 		}
-		e := &evaluation{analysis: a, expression: &expression{x.Field, x.AST}}
-		a.steps, a.paths = 0, 0
-		if !strings.HasPrefix(x.Field, "validations[") || strings.HasSuffix(x.Field, ".messageExpression") {
-			delete(a.roots, "authorizer")
-			delete(a.roots, "authorizer.requestResource")
+		of := *a
+		of.steps, of.paths = 0, 0
+		if message || annotation {
+			of.roots = unauthorized
 		}
+		e := &evaluation{analysis: &of, expression: &expression{x.Field, x.AST}}
 		for _, s := range start {
-			var results []outcome
-			if x.Text != "" && strings.HasPrefix(x.Field, "validations[") && !strings.Contains(x.Field, ".") {
-				results = e.truths(e.eval(x.AST.Expr(), s), x.AST.Expr().ID())
-			} else {
-				results = e.eval(x.AST.Expr(), s)
+			results := e.eval(x.AST.Expr(), s)
+			if validation && !message {
+				results = e.truths(results, x.AST.Expr().ID())
 			}
 			r.report(i, c, results)
 		}
-		r.proofs[i].Paths = max(r.proofs[i].Paths, a.paths)
-		a.roots = r.roots(a.terms, c, false)
+		r.proofs[i].Paths = max(r.proofs[i].Paths, of.paths)
 	}
 }
 
 // conditions follows the match conditions as the server judges them: all of them, in any order, and
 // one that is false skips the policy whatever the others do. It returns what is known of the requests
-// that the policy judges.
+// that the policy judges. Of a condition that does not compile nothing is known.
 func (r *totality) conditions(a *analysis, c Case) []*state {
 	var operands []func(*state) []outcome
 	var places []int
@@ -139,11 +145,11 @@ func (r *totality) conditions(a *analysis, c Case) []*state {
 			continue
 		}
 		if x.AST == nil {
-			return nil
+			continue
 		}
 		e := &evaluation{analysis: a, expression: &expression{x.Field, x.AST}}
 		operands = append(operands, func(s *state) []outcome {
-			return fatal(e.truths(e.eval(x.AST.Expr(), s), x.AST.Expr().ID()), false)
+			return readBy(x.Field, fatal(e.truths(e.eval(x.AST.Expr(), s), x.AST.Expr().ID()), false))
 		})
 		places = append(places, i)
 	}
@@ -153,7 +159,7 @@ func (r *totality) conditions(a *analysis, c Case) []*state {
 		switch {
 		case o.fault != nil:
 			for _, i := range places {
-				if r.checked[i].Field == o.fault.field {
+				if r.checked[i].Field == o.fault.reader {
 					r.report(i, c, []outcome{o})
 				}
 			}
@@ -299,8 +305,7 @@ func boolInt(b bool) int32 {
 // params are null for a binding without a paramRef.
 func (r *totality) params() *schema.Shape {
 	k := r.def.Spec.ParamKind
-	gvk := kindOfParams(k)
-	shape := r.options.Resources.ParamShape(gvk)
+	shape := r.options.Resources.ParamShape(kschema.FromAPIVersionAndKind(k.APIVersion, k.Kind))
 	for _, b := range r.bindings {
 		if b.Spec.ParamRef == nil {
 			c := *shape
@@ -309,8 +314,4 @@ func (r *totality) params() *schema.Shape {
 		}
 	}
 	return shape
-}
-
-func kindOfParams(k *admissionv1.ParamKind) (gvk kschema.GroupVersionKind) {
-	return kschema.FromAPIVersionAndKind(k.APIVersion, k.Kind)
 }

@@ -253,26 +253,17 @@ func (l *linter) policy(j lintJob) lintResult {
 		r.err = err
 		return r
 	}
-	compiles := map[string]error{}
-	checked, _, err := j.subject.set.Checked(j.policy)
-	if err != nil {
-		r.err = err
-		return r
-	}
-	for _, c := range checked {
-		compiles[c.Field] = c.Err
-	}
-	search := &searches{linter: l, job: j, assume: assume, by: map[lint.Case]*witness.Search{}}
+	search := &searches{linter: l, job: j, proofs: proofs, assume: assume, by: map[lint.Case]*witness.Search{}}
 	for _, p := range proofs {
 		message := strings.HasSuffix(p.Field, ".messageExpression")
 		switch {
-		case compiles[p.Field] != nil:
+		case p.Err != nil:
 			r.worst[p.Field] = outcomeBroken
 			r.findings = append(r.findings, lintFinding{Rule: "compile", Severity: lintError, Policy: j.policy, Path: p.Field,
-				Message: "does not compile: " + strings.TrimSpace(compiles[p.Field].Error()), name: p.Name, text: p.Text, profile: j.subject.name()})
+				Message: "does not compile: " + strings.TrimSpace(p.Err.Error()), name: p.Name, text: p.Text, profile: j.subject.name()})
 		case strings.HasPrefix(p.Field, "variables["):
 			// What reads it has its errors.
-		case len(p.Open) == 0:
+		case p.Proved():
 			r.worst[p.Field] = outcomeProved
 		case message:
 			r.findings = append(r.findings, search.message(p))
@@ -295,6 +286,7 @@ func (l *linter) policy(j lintJob) lintResult {
 type searches struct {
 	linter *linter
 	job    lintJob
+	proofs []lint.Proof
 	assume schema.Assume
 	by     map[lint.Case]*witness.Search
 }
@@ -376,11 +368,9 @@ func (s *searches) finding(p lint.Proof, at site) lintFinding {
 	}
 	if at.Field != p.Field {
 		f.Message += ", and " + p.Field + " reads it"
-		if checked, _, err := s.job.subject.set.Checked(p.Policy); err == nil {
-			for _, c := range checked {
-				if c.Field == at.Field {
-					f.name, f.text = c.Name, c.Text
-				}
+		for _, read := range s.proofs {
+			if read.Field == at.Field {
+				f.name, f.text = read.Name, read.Text
 			}
 		}
 	}
