@@ -234,13 +234,20 @@ func describe(n *yaml.Node) string {
 	case "!!str":
 		return strconv.Quote(shorten(n.Value))
 	case "!!int", "!!float":
-		return "the number " + shorten(n.Value)
+		return "the number " + printable(n.Value)
 	case "!!bool":
-		return "the bool " + n.Value
+		return "the bool " + printable(n.Value)
 	case "!!null":
 		return "null"
 	}
-	return shorten(n.ShortTag()) + " " + strconv.Quote(shorten(n.Value))
+	return printable(n.ShortTag()) + " " + strconv.Quote(shorten(n.Value))
+}
+
+// printable is a short value without its quotes: a tag can make a number of any text, and an escape
+// in a tag can be a newline, which would end the line of the message.
+func printable(s string) string {
+	quoted := strconv.Quote(shorten(s))
+	return quoted[1 : len(quoted)-1]
 }
 
 // shorten cuts a value to what an error message can show.

@@ -171,7 +171,7 @@ func TestAllThatIsWrongIsReportedAtOnceInTheOrderOfLines(t *testing.T) {
 // accepts is complete, so that parsing has nothing left to fill in or refuse.
 func FuzzParse(f *testing.F) {
 	f.Add([]byte(minimal))
-	for _, s := range []string{"", "tier: [", "a: &a [*a]", "tiers: {\"\\0\": []}", "? {a: b}\n: c", "\xff", "%YAML 1.1\n--- !!map {}", "names: {prefix: !!binary aGk=}"} {
+	for _, s := range []string{"", "tier: [", "a: &a [*a]", "tiers: {\"\\0\": []}", "? {a: b}\n: c", "\xff", "%YAML 1.1\n--- !!map {}", "names: {prefix: !!binary aGk=}", "!a%0Ab", "tier: !!int \"1\\n2\"", "tier: !!bool \"a\\nb\""} {
 		f.Add([]byte(s))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
