@@ -142,8 +142,14 @@ func (p *Profile) checkIdentities(f *problems) {
 	for n, u := range i.Operators.Users {
 		field := fmt.Sprintf("identities.operators.users[%d]", n)
 		f.required(field, u)
-		if u == i.Writer.Username() && u != "" {
+		switch {
+		case u == "":
+		case u == i.Writer.Username():
 			f.add(field, "is the writer: an operator may do what the policies keep from the writer")
+		case slices.Contains([]string{i.Reader.Username(), i.Portal.Username(), i.Pipeline.Username()}, u):
+			f.add(field, "is %q, an identity of the portal's own: name the people who run the cluster", shorten(u))
+		case u == user.Anonymous:
+			f.add(field, "is %q, which is whoever sends no credentials: the policies would hold nobody; name the people who run the cluster", u)
 		}
 	}
 	for n, g := range i.Writer.Groups {
