@@ -83,7 +83,11 @@ func (e *evaluation) apply(x ast.Expr, s *state, args []*term) []outcome {
 		}
 		return e.readOptional(s, of, args[1], x.ID())
 	case operators.Equals:
-		return e.equals(s, args[0], args[1], true)
+		out := e.equals(s, args[0], args[1], true)
+		if why := e.incomparable(s, args[0], args[1]); why != "" {
+			out = append(out, e.fault(s, x.ID(), "%s", why))
+		}
+		return out
 	case operators.NotEquals:
 		return e.equals(s, args[0], args[1], false)
 	case operators.In, "in":
@@ -128,11 +132,16 @@ func (e *evaluation) orElse(x ast.Expr, s *state) []outcome {
 		case !known && o.state.kinds(o.value)&schema.Optional == 0:
 			return []outcome{e.fault(o.state, x.ID(), "%s is no optional", o.value)}
 		case !known:
-			out := e.eval(c.Args()[0], o.state)
-			if c.FunctionName() == "or" {
-				return append(out, value(o.state, e.fresh(optionalShape)))
+			var out []outcome
+			if rest := o.state.narrow(o.value, ^schema.Optional); rest != nil {
+				out = append(out, e.fault(rest, x.ID(), "%s may be no optional", o.value))
 			}
-			return append(out, value(o.state, e.fresh(anyShape)))
+			o.state = o.state.narrow(o.value, schema.Optional)
+			out = append(out, e.eval(c.Args()[0], o.state)...)
+			if c.FunctionName() == "or" {
+				return append(out, value(o.state, e.fresh(o.value.shape.With(schema.Optional))))
+			}
+			return append(out, value(o.state, e.fresh(itemShape(o.value))))
 		case t == nil:
 			return e.eval(c.Args()[0], o.state)
 		case c.FunctionName() == "or":
@@ -142,7 +151,29 @@ func (e *evaluation) orElse(x ast.Expr, s *state) []outcome {
 	})
 }
 
-// equals never fails: values of different kinds are not equal.
+// incomparable says why a == b can fail, "" if it cannot: a value of a library, or an optional that
+// holds one, compares only with its like and with null (apiserver pkg/cel, the Equal of each type; cel-go
+// common/types.Equal). Neither !=, nor in, nor a list or map that holds the value fails.
+func (e *evaluation) incomparable(s *state, a, b *term) string {
+	if x, y := s.kinds(a), s.kinds(b); x&schema.Opaque != 0 {
+		if y&schema.Opaque != 0 && (a.shape.Name == "" || a.shape.Name != b.shape.Name) || y&^(schema.Opaque|schema.Null) != 0 {
+			return fmt.Sprintf("%s can be a value of a library, and %s one of another type", a, b)
+		}
+	}
+	if (s.kinds(a)&s.kinds(b))&schema.Optional == 0 {
+		return ""
+	}
+	if a.kind == someTerm && b.kind == someTerm {
+		return e.incomparable(s, a.args[0], b.args[0])
+	}
+	x, y := itemShape(a), itemShape(b)
+	if x.Kinds&schema.Optional != 0 || x.Kinds&schema.Opaque != 0 && (y.Kinds&^schema.Opaque != 0 || x.Name == "" || x.Name != y.Name) {
+		return fmt.Sprintf("%s can hold a value of a library, and %s one of another type", a, b)
+	}
+	return ""
+}
+
+// equals never fails: values of different kinds are not equal (see incomparable).
 func (e *evaluation) equals(s *state, a, b *term, positive bool) []outcome {
 	if a.kind == constTerm || (b.kind != constTerm && a.id > b.id) {
 		a, b = b, a
@@ -253,6 +284,9 @@ func (e *evaluation) dispatch(x ast.Expr, s *state, args []*term) []outcome {
 	matched := map[string][]schema.Kinds{} // overload → kinds of arguments that it takes
 	unmatched := false
 	combine(kinds, func(combination []schema.Kinds) {
+		for i, k := range combination {
+			unmatched = unmatched || k == schema.Opaque && args[i].shape.Name == "" && !anyType(candidates, i)
+		}
 		for n, o := range candidates {
 			if o.takes(args, combination) {
 				for _, other := range candidates[n+1:] {
@@ -299,6 +333,16 @@ func (e *evaluation) dispatch(x ast.Expr, s *state, args []*term) []outcome {
 	return out
 }
 
+// anyType tells whether some overload takes values of every type at a place.
+func anyType(candidates []overload, place int) bool {
+	for _, o := range candidates {
+		if k := o.args[place].Kind(); k == types.DynKind || k == types.TypeParamKind || k == types.AnyKind {
+			return true
+		}
+	}
+	return false
+}
+
 // display is a function as it is written.
 func display(name string) string { return strings.Trim(name, "_@") }
 
@@ -332,11 +376,11 @@ func takes(t *types.Type, arg *term, k schema.Kinds) bool {
 	switch t.Kind() {
 	case types.DynKind, types.TypeParamKind, types.AnyKind:
 		return true
-	case types.OpaqueKind:
+	case types.OpaqueKind, types.StructKind:
 		if t.TypeName() == "optional_type" {
 			return k == schema.Optional
 		}
-		return k == schema.Opaque && arg.shape.Name == t.TypeName()
+		return k == schema.Opaque && (arg.shape.Name == t.TypeName() || arg.shape.Name == "")
 	}
 	return kindOf(t) == k
 }
@@ -360,7 +404,7 @@ func kindOf(t *types.Type) schema.Kinds {
 		return schema.Bytes
 	case types.ListKind:
 		return schema.List
-	case types.MapKind, types.StructKind:
+	case types.MapKind:
 		return schema.Map
 	case types.TimestampKind:
 		return schema.Timestamp
@@ -368,7 +412,7 @@ func kindOf(t *types.Type) schema.Kinds {
 		return schema.Duration
 	case types.TypeKind:
 		return schema.Type
-	case types.OpaqueKind:
+	case types.OpaqueKind, types.StructKind: // the types of libraries are declared as either
 		if t.TypeName() == "optional_type" {
 			return schema.Optional
 		}
@@ -381,17 +425,22 @@ func kindOf(t *types.Type) schema.Kinds {
 func shapeOf(t *types.Type) *schema.Shape {
 	switch k := kindOf(t); k {
 	case 0:
-		return anyShape
+		return schema.Unknown
 	case schema.List:
 		if p := t.Parameters(); len(p) == 1 {
 			return schema.ListOf(shapeOf(p[0]))
 		}
-		return schema.ListOf(anyShape)
+		return schema.ListOf(schema.Unknown)
 	case schema.Map:
 		if p := t.Parameters(); len(p) == 2 {
 			return schema.MapOf(shapeOf(p[1]))
 		}
-		return schema.MapOf(anyShape)
+		return schema.MapOf(schema.Unknown)
+	case schema.Optional:
+		if p := t.Parameters(); len(p) == 1 {
+			return schema.OptionalOf(shapeOf(p[0]))
+		}
+		return schema.OptionalOf(schema.Unknown)
 	case schema.Opaque:
 		return &schema.Shape{Kinds: k, Name: t.TypeName()}
 	default:

@@ -326,7 +326,7 @@ func (e *evaluation) lookupMap(s *state, of, key *term) []entry {
 	if k := s.kinds(key); k&^schema.String != 0 {
 		// Maps of Kubernetes objects take no other keys than text; a literal map may.
 		if of.kind == mapTerm {
-			return []entry{{state: s, value: e.fresh(anyShape)}, {state: s}}
+			return []entry{{state: s, value: e.fresh(itemShape(of))}, {state: s}}
 		}
 		out = append(out, entry{state: s.narrow(key, k&^schema.String), other: fmt.Sprintf("the key %s can be %s, expected text", key, kindNames(k&^schema.String))})
 		if s = s.narrow(key, schema.String); s == nil {
@@ -356,8 +356,6 @@ func (e *evaluation) lookupMap(s *state, of, key *term) []entry {
 		default:
 			child = e.field(of, string(text), itemShape(of))
 		}
-	case of.shape.Closed():
-		child = e.index(of, key, anyShape)
 	default:
 		child = e.index(of, key, itemShape(of))
 	}
@@ -464,7 +462,7 @@ func (e *evaluation) readOptional(s *state, of, key *term, node int64) []outcome
 		of = of.args[0]
 	default:
 		if s.kinds(of)&schema.Optional != 0 {
-			return []outcome{value(s, e.fresh(optionalShape)), e.unknown(s, node, "nothing is known of %s", of)}
+			return []outcome{value(s, e.fresh(schema.OptionalOf(schema.Unknown))), e.unknown(s, node, "nothing is known of %s", of)}
 		}
 	}
 	var out []outcome
@@ -480,8 +478,6 @@ func (e *evaluation) readOptional(s *state, of, key *term, node int64) []outcome
 	}
 	return out
 }
-
-var optionalShape = &schema.Shape{Kinds: schema.Optional}
 
 // has is has(operand.key): false for a value that has no keys, an error for a list.
 func (e *evaluation) has(s *state, of, key *term, node int64) []outcome {
@@ -583,38 +579,60 @@ func (e *evaluation) list(x ast.Expr, s *state) []outcome {
 				items = append(items, a)
 				continue
 			}
-			switch a.kind {
-			case noneTerm:
-			case someTerm:
-				items = append(items, a.args[0])
-			default:
-				return []outcome{value(s, e.fresh(schema.ListOf(anyShape)))}
+			switch held, known := e.optional(a); {
+			case !known:
+				return append(e.noOptional(s, a, x.ID()), value(s, e.fresh(schema.ListOf(schema.Unknown))))
+			case held != nil:
+				items = append(items, held)
 			}
 		}
 		return []outcome{value(s, e.composite(listTerm, schema.List, items...))}
 	})
 }
 
+// noOptional is the error of [?x] and {?k: x} for an x that is no optional.
+func (e *evaluation) noOptional(s *state, t *term, node int64) []outcome {
+	rest := s.narrow(t, ^schema.Optional)
+	if rest == nil {
+		return nil
+	}
+	return []outcome{e.fault(rest, node, "%s can be %s, expected an optional", t, kindNames(rest.kinds(t)))}
+}
+
 func (e *evaluation) mapping(x ast.Expr, s *state) []outcome {
 	var parts []ast.Expr
-	known := true
+	optional := map[int]bool{}
 	for _, entry := range x.AsMap().Entries() {
 		m := entry.AsMapEntry()
 		parts = append(parts, m.Key(), m.Value())
-		known = known && !m.IsOptional()
+		optional[len(parts)-2] = m.IsOptional()
 	}
 	return e.all(parts, s, func(s *state, args []*term) []outcome {
 		var out []outcome
+		var entries []*term
+		known := true
 		for i := 0; i < len(args); i += 2 {
+			key, v := args[i], args[i+1]
 			keys := schema.String | schema.Bool | schema.Int | schema.Uint
-			if rest := s.kinds(args[i]) &^ keys; rest != 0 {
-				out = append(out, e.fault(s, x.ID(), "the key %s can be %s", args[i], kindNames(rest)))
+			if rest := s.kinds(key) &^ keys; rest != 0 {
+				out = append(out, e.fault(s, x.ID(), "the key %s can be %s", key, kindNames(rest)))
 			}
+			if optional[i] {
+				held, is := e.optional(v)
+				if !is {
+					out = append(out, e.noOptional(s, v, x.ID())...)
+				}
+				if known = known && is; held == nil {
+					continue
+				}
+				v = held
+			}
+			entries = append(entries, key, v)
 		}
 		if !known {
-			return append(out, value(s, e.fresh(schema.MapOf(anyShape))))
+			return append(out, value(s, e.fresh(schema.MapOf(schema.Unknown))))
 		}
-		return append(out, value(s, e.composite(mapTerm, schema.Map, args...)))
+		return append(out, value(s, e.composite(mapTerm, schema.Map, entries...)))
 	})
 }
 

@@ -190,26 +190,46 @@ func (ts *terms) call(name string, s *schema.Shape, args ...*term) *term {
 
 func (ts *terms) composite(kind termKind, kinds schema.Kinds, args ...*term) *term {
 	s := &schema.Shape{Kinds: kinds}
-	if kind == mapTerm {
+	switch kind {
+	case listTerm:
+		s = schema.ListOf(joined(args))
+	case mapTerm:
 		s = literalShape(args)
+	case someTerm:
+		s = schema.OptionalOf(args[0].shape)
+	case noneTerm:
+		s = schema.OptionalOf(nothing)
 	}
 	return ts.make(term{kind: kind, args: args, shape: s})
+}
+
+// joined is the shape of any of some terms.
+func joined(ts []*term) *schema.Shape {
+	s := nothing
+	for _, t := range ts {
+		s = schema.Join(s, t.shape)
+	}
+	return s
 }
 
 // literalShape is the shape of {args[0]: args[1], …}.
 func literalShape(args []*term) *schema.Shape {
 	fields := map[string]schema.Field{}
+	var values []*term
+	exact := true
 	for i := 0; i+1 < len(args); i += 2 {
 		key, ok := args[i].value.(types.String)
-		if args[i].kind != constTerm || !ok {
-			return anyMap
-		}
+		exact = exact && ok && args[i].kind == constTerm
 		fields[string(key)] = schema.Field{Shape: args[i+1].shape, Always: true}
+		values = append(values, args[i+1])
+	}
+	if !exact {
+		return schema.MapOf(joined(values))
 	}
 	return schema.RecordOf(fields)
 }
 
-// anyMap is a map of which nothing is known.
+// anyMap is an object of which nothing is known.
 var anyMap = &schema.Shape{Kinds: schema.Map, Dynamic: true}
 
 // kept is a list of items of another, as the text of an expression selects or orders them.
@@ -330,28 +350,10 @@ func constShape(v ref.Val) *schema.Shape {
 }
 
 // itemShape is the shape of the items of a list, or of the values of a map.
-func itemShape(l *term) *schema.Shape {
-	if l.kind == listTerm {
-		if len(l.args) == 0 {
-			return nothing
-		}
-		s := l.args[0].shape
-		for _, a := range l.args[1:] {
-			s = schema.Join(s, a.shape)
-		}
-		return s
-	}
-	if s := l.shape.Elem(); s != nil {
-		return s
-	}
-	return anyShape
-}
+func itemShape(l *term) *schema.Shape { return l.shape.Values() }
 
 // nothing is the shape of the items of an empty list: joined with another shape it is that one.
 var nothing = &schema.Shape{}
-
-// anyShape is a value of which nothing is known.
-var anyShape = &schema.Shape{Kinds: schema.Any, Min: minInt, Max: maxInt, Dynamic: true}
 
 const (
 	minInt = -1 << 63

@@ -42,7 +42,7 @@ func (e *evaluation) transfer(o overload, node int64, function string, s *state,
 	}
 	shape := shapeOf(o.result)
 	if o.ambiguous {
-		shape = anyResult
+		shape = schema.Unknown
 	}
 	var result *term
 	switch function {
@@ -80,10 +80,6 @@ func (e *evaluation) knowing(s *state, result *term, known *schema.Shape) *state
 	}
 	return next
 }
-
-// anyResult is a result of one of several overloads, of which the kinds of the arguments do not tell
-// which: max of a list of anything.
-var anyResult = &schema.Shape{Kinds: schema.Any | schema.Uint | schema.Bytes | schema.Timestamp | schema.Duration, Min: minInt, Max: maxInt, Dynamic: true}
 
 func ids(args []*term) []int32 {
 	out := make([]int32, len(args))

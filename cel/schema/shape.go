@@ -31,6 +31,9 @@ const (
 // Any is what can be anywhere in a value that nothing is known of: the kinds of JSON.
 const Any = Null | Bool | Int | Double | String | List | Map
 
+// Every is the kinds of all values that an expression can have: what it computes itself need be no JSON.
+const Every = Any | Uint | Bytes | Timestamp | Duration | Type | Optional | Opaque
+
 // Shape is what is known of a value that is present: which kinds it can have, and what it holds.
 // Shapes are shared, may contain themselves, and are never changed.
 type Shape struct {
@@ -48,7 +51,7 @@ type Shape struct {
 	Dynamic bool
 
 	fields func() map[string]Field // of a map with known keys, which has no others
-	elem   func() *Shape           // of the items of a list, or of the values of a map with any keys
+	elem   func() *Shape           // of the items of a list, of the values of a map with any keys, or of what an optional holds
 }
 
 // Text is a format of strings.
@@ -84,8 +87,8 @@ func (s *Shape) Field(name string) (f Field, known bool) {
 // Closed tells whether the known fields are all that the map can have.
 func (s *Shape) Closed() bool { return s.fields != nil && s.elem == nil && !s.Dynamic }
 
-// Elem is the shape of the items of a list, or of the values of a map with any keys; nil if the
-// shape has neither.
+// Elem is the shape of the items of a list, of the values of a map with any keys, or of what an
+// optional holds; nil if the shape has none of them.
 func (s *Shape) Elem() *Shape {
 	if s.elem == nil {
 		return nil
@@ -133,7 +136,7 @@ func join(a, b *Shape) *Shape {
 	}
 	const sized = List | Map | String
 	j := &Shape{
-		Name: a.Name, Kinds: a.Kinds | b.Kinds, Dynamic: a.Dynamic || b.Dynamic,
+		Name: joinNames(a, b), Kinds: a.Kinds | b.Kinds, Dynamic: a.Dynamic || b.Dynamic,
 		NonEmpty: (a.NonEmpty || a.Kinds&sized == 0) && (b.NonEmpty || b.Kinds&sized == 0),
 	}
 	switch {
@@ -150,18 +153,35 @@ func join(a, b *Shape) *Shape {
 	default:
 		j.Min, j.Max = min(a.Min, b.Min), max(a.Max, b.Max)
 	}
-	switch {
-	case a.elem == nil:
-		j.elem = b.elem
-	case b.elem == nil:
-		j.elem = a.elem
-	default:
-		j.elem = sync.OnceValue(func() *Shape { return join(a.elem(), b.elem()) })
+	if a.elem != nil || b.elem != nil {
+		j.elem = sync.OnceValue(func() *Shape {
+			switch {
+			case a.Kinds&holders == 0:
+				return b.Values()
+			case b.Kinds&holders == 0:
+				return a.Values()
+			}
+			return join(a.Values(), b.Values())
+		})
 	}
 	if a.fields != nil || b.fields != nil {
 		j.fields = sync.OnceValue(func() map[string]Field { return joinFields(a, b) })
 	}
 	return j
+}
+
+// holders are the kinds of values that hold others.
+const holders = List | Map | Optional
+
+// joinNames: the name of an opaque value tells its type, so that it is kept only if both have it.
+func joinNames(a, b *Shape) string {
+	switch {
+	case a.Name == b.Name, b.Kinds&(Map|Opaque) == 0:
+		return a.Name
+	case a.Kinds&(Map|Opaque) == 0:
+		return b.Name
+	}
+	return ""
 }
 
 // joinFields: a key is always there if both shapes always have it, or the other is never a map.
@@ -176,10 +196,10 @@ func joinFields(a, b *Shape) map[string]Field {
 			case other.Kinds&Map == 0:
 			case known:
 				f = Field{Shape: join(f.Shape, g.Shape), Always: f.Always && g.Always}
-			case other.Dynamic:
-				f = Field{Shape: dynamic(f.Shape.Name, Any)}
 			case other.elem != nil:
 				f = Field{Shape: join(f.Shape, other.elem())}
+			case other.Dynamic:
+				f = Field{Shape: dynamic(f.Shape.Name, Any)}
 			default:
 				f.Always = false
 			}

@@ -1,10 +1,45 @@
 package schema
 
+import "math"
+
+// Unknown is the shape of a value of which nothing is known, not even that it is JSON.
+var Unknown = unknown()
+
+func unknown() *Shape {
+	s := &Shape{Kinds: Every, Min: math.MinInt64, Max: math.MaxInt64, Dynamic: true}
+	s.elem = func() *Shape { return s }
+	return s
+}
+
+// Values is the shape of everything that the lists, maps and optionals of s hold.
+func (s *Shape) Values() *Shape {
+	if s.elem == nil && s.Dynamic {
+		return dynamic("", Any)
+	}
+	if s.elem == nil && s.fields == nil {
+		return Unknown
+	}
+	out := &Shape{}
+	if s.elem != nil {
+		out = s.elem()
+	}
+	for _, name := range s.Fields() {
+		f, _ := s.Field(name)
+		out = join(out, f.Shape)
+	}
+	return out
+}
+
 // ListOf is the shape of a list of items.
 func ListOf(item *Shape) *Shape { return &Shape{Kinds: List, elem: func() *Shape { return item }} }
 
 // MapOf is the shape of a map with any keys.
 func MapOf(value *Shape) *Shape { return &Shape{Kinds: Map, elem: func() *Shape { return value }} }
+
+// OptionalOf is the shape of an optional that holds a value, if it holds one.
+func OptionalOf(value *Shape) *Shape {
+	return &Shape{Kinds: Optional, elem: func() *Shape { return value }}
+}
 
 // RecordOf is the shape of a map with these keys and no others.
 func RecordOf(fields map[string]Field) *Shape { return record("", fields) }
