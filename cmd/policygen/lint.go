@@ -110,34 +110,28 @@ func (o *lintOptions) run(cmd *cobra.Command) error {
 	}
 	ruleSet := len(o.subjects.files) == 0
 	switch {
-	case l.has(lintError), o.strict && len(l.findings) > 0, ruleSet && l.counts.Unproved > 0:
+	case l.has(lint.Error), o.strict && len(l.findings) > 0, ruleSet && l.counts.Unproved > 0:
 		return exitFound
 	}
 	return nil
 }
 
-// The severities of findings.
-const (
-	lintError   = "error"
-	lintWarning = "warning"
-)
-
-// lintFinding is what is wrong with an expression.
+// lintFinding is a finding with its place and the commands that show it.
 type lintFinding struct {
-	Rule     string       `json:"rule"`
-	Severity string       `json:"severity"`
-	File     string       `json:"file"`
-	Policy   string       `json:"policy"`
-	Path     string       `json:"path"` // the field of the failing expression
-	Line     int          `json:"line"`
-	Column   int          `json:"column"` // 0: not known
-	Message  string       `json:"message"`
-	Case     string       `json:"case"`
-	Witness  *lintWitness `json:"witness"`
+	Rule     string        `json:"rule"`
+	Severity lint.Severity `json:"severity"`
+	File     string        `json:"file"`
+	Policy   string        `json:"policy"`
+	Path     string        `json:"path"` // the field of the failing expression
+	Line     int           `json:"line"`
+	Column   int           `json:"column"` // 0: not known
+	Message  string        `json:"message"`
+	Hint     string        `json:"hint,omitempty"`
+	Case     string        `json:"case"`
+	Witness  *lintWitness  `json:"witness"`
 
-	name, text, profile string
-	start, end          int // of the failing part of text, in characters
-	found               *witness.Witness
+	of      lint.Finding
+	profile string
 }
 
 type lintWitness struct {
@@ -165,7 +159,7 @@ type linter struct {
 	lines     map[string][]string // of files
 }
 
-func (l *linter) has(severity string) bool {
+func (l *linter) has(severity lint.Severity) bool {
 	return slices.ContainsFunc(l.findings, func(f lintFinding) bool { return f.Severity == severity })
 }
 
@@ -175,17 +169,10 @@ type lintJob struct {
 	policy  string
 }
 
-// outcomes of an expression, the worst last.
-const (
-	outcomeProved = iota
-	outcomeUnproved
-	outcomeBroken
-)
-
 // lintResult is what became of one policy.
 type lintResult struct {
 	job      lintJob
-	worst    map[string]int // by field
+	outcomes map[string]lint.Outcome
 	findings []lintFinding
 	err      error
 }
@@ -200,7 +187,7 @@ func (l *linter) all(subjects []subject, stderr io.Writer) error {
 			}
 		}
 	}
-	worst := map[string]int{}
+	worst := map[string]lint.Outcome{}
 	progress := newProgress(stderr)
 	defer progress.clear()
 	for r := range inOrder(iter.Seq[lintJob](jobs), l.policy) {
@@ -208,7 +195,7 @@ func (l *linter) all(subjects []subject, stderr io.Writer) error {
 		if r.err != nil {
 			return r.err
 		}
-		for field, w := range r.worst {
+		for field, w := range r.outcomes {
 			key := r.job.policy + " " + field
 			worst[key] = max(worst[key], w)
 		}
@@ -220,11 +207,11 @@ func (l *linter) all(subjects []subject, stderr io.Writer) error {
 	for _, w := range worst {
 		l.counts.Expressions++
 		switch w {
-		case outcomeProved:
+		case lint.Proved:
 			l.counts.Proved++
-		case outcomeUnproved:
+		case lint.Unproved:
 			l.counts.Unproved++
-		case outcomeBroken:
+		case lint.Broken:
 			l.counts.Broken++
 		}
 	}
@@ -234,148 +221,33 @@ func (l *linter) all(subjects []subject, stderr io.Writer) error {
 // add notes a finding, unless another profile has it already.
 func (l *linter) add(f lintFinding) {
 	known := slices.ContainsFunc(l.findings, func(k lintFinding) bool {
-		return k.Policy == f.Policy && k.Path == f.Path && k.text == f.text && k.start == f.start && k.Severity == f.Severity && k.File == f.File
+		return k.Policy == f.Policy && k.Path == f.Path && k.Rule == f.Rule && k.of.Text == f.of.Text && k.of.Start == f.of.Start && k.Severity == f.Severity && k.File == f.File
 	})
 	if !known {
 		l.findings = append(l.findings, f)
 	}
 }
 
-// policy analyses one policy. It is safe for concurrent use.
+// policy applies the rules to one policy. It is safe for concurrent use.
 func (l *linter) policy(j lintJob) lintResult {
-	r := lintResult{job: j, worst: map[string]int{}}
-	assume := schema.Server
+	o := lint.Options{Resources: l.resources, Assume: schema.Server}
 	if l.options.assume == assumeRaw {
-		assume = schema.Raw
+		o.Assume = schema.Raw
 	}
-	proofs, err := lint.Total(j.subject.set, j.policy, lint.Options{Resources: l.resources, Assume: assume})
-	if err != nil {
-		r.err = err
-		return r
-	}
-	search := &searches{linter: l, job: j, proofs: proofs, assume: assume, by: map[lint.Case]*witness.Search{}}
-	for _, p := range proofs {
-		message := strings.HasSuffix(p.Field, ".messageExpression")
-		switch {
-		case p.Err != nil:
-			r.worst[p.Field] = outcomeBroken
-			r.findings = append(r.findings, lintFinding{Rule: "compile", Severity: lintError, Policy: j.policy, Path: p.Field,
-				Message: "does not compile: " + strings.TrimSpace(p.Err.Error()), name: p.Name, text: p.Text, profile: j.subject.name()})
-		case strings.HasPrefix(p.Field, "variables["):
-			// What reads it has its errors.
-		case p.Proved():
-			r.worst[p.Field] = outcomeProved
-		case message:
-			r.findings = append(r.findings, search.message(p))
-		default:
-			found := search.proof(p)
-			r.findings = append(r.findings, found...)
-			r.worst[p.Field] = outcomeUnproved
-			if slices.ContainsFunc(found, func(f lintFinding) bool { return f.Severity == lintError }) {
-				r.worst[p.Field] = outcomeBroken
-			}
+	report, err := lint.Policy(l.ctx, j.subject.set, j.policy, o)
+	r := lintResult{job: j, outcomes: report.Outcomes, err: err}
+	for _, f := range report.Findings {
+		found := lintFinding{
+			Rule: f.Rule, Severity: f.Severity, Policy: f.Policy, Path: f.Field, Message: f.Message, Hint: f.Hint,
+			of: f, profile: j.subject.name(),
 		}
-	}
-	for i := range r.findings {
-		l.place(&r.findings[i], j.subject)
+		if f.Case != nil {
+			found.Case = f.Case.String()
+		}
+		l.place(&found, j.subject)
+		r.findings = append(r.findings, found)
 	}
 	return r
-}
-
-// searches are the searches for witnesses of one policy, one a case.
-type searches struct {
-	linter *linter
-	job    lintJob
-	proofs []lint.Proof
-	assume schema.Assume
-	by     map[lint.Case]*witness.Search
-}
-
-func (s *searches) of(c lint.Case) (*witness.Search, error) {
-	if found := s.by[c]; found != nil {
-		return found, nil
-	}
-	search, err := witness.New(s.job.subject.set, s.job.policy, witness.Case{
-		Operation: c.Operation, Resource: c.Resource, Subresource: c.Subresource, Kind: c.Kind, Namespaced: c.Namespaced,
-	}, witness.Options{Resources: s.linter.resources, Assume: s.assume, Steps: searchSteps})
-	if err == nil {
-		s.by[c] = search
-	}
-	return search, err
-}
-
-// site is one node that may fail, in all cases in which it may.
-type site struct {
-	lint.Open
-	cases []lint.Case
-}
-
-func sitesOf(p lint.Proof) []site {
-	var all []site
-	for _, o := range p.Open {
-		i := slices.IndexFunc(all, func(s site) bool { return s.Field == o.Field && s.Node == o.Node })
-		if i < 0 {
-			i = len(all)
-			all = append(all, site{Open: o})
-		}
-		all[i].cases = append(all[i].cases, o.Case)
-	}
-	return all
-}
-
-// mostCases and searchSteps bound the search for a witness of one node.
-const (
-	mostCases   = 4
-	searchSteps = 1000
-)
-
-// proof looks for a witness of every error that is not excluded.
-func (s *searches) proof(p lint.Proof) []lintFinding {
-	var out []lintFinding
-	for _, at := range sitesOf(p) {
-		f := s.finding(p, at)
-		for _, c := range at.cases[:min(len(at.cases), mostCases)] {
-			search, err := s.of(c)
-			if err != nil {
-				continue
-			}
-			w, err := search.Find(s.linter.ctx, witness.Target{Expression: p.Field, Field: at.Field, Node: at.Node})
-			if err == nil && w != nil {
-				f.Severity, f.Case, f.found = lintError, c.String(), w
-				break
-			}
-		}
-		out = append(out, f)
-	}
-	broken := slices.ContainsFunc(out, func(f lintFinding) bool { return f.Severity == lintError })
-	if broken {
-		// What else may fail in a broken expression is told by its errors.
-		return slices.DeleteFunc(out, func(f lintFinding) bool { return f.Severity != lintError })
-	}
-	return out
-}
-
-func (s *searches) message(p lint.Proof) lintFinding {
-	f := s.finding(p, sitesOf(p)[0])
-	f.Rule = "message-can-error"
-	return f
-}
-
-func (s *searches) finding(p lint.Proof, at site) lintFinding {
-	f := lintFinding{
-		Rule: "total", Severity: lintWarning, Policy: p.Policy, Path: at.Field, Message: at.Why, Case: at.Case.String(),
-		name: p.Name, text: p.Text, profile: s.job.subject.name(),
-	}
-	if at.Field != p.Field {
-		f.Message += ", and " + p.Field + " reads it"
-		for _, read := range s.proofs {
-			if read.Field == at.Field {
-				f.name, f.text = read.Name, read.Text
-			}
-		}
-	}
-	f.start, f.end = span([]rune(f.text), []rune(at.Source), at.Start, at.End)
-	return f
 }
 
 // place finds the finding's place in the files of -f.
@@ -383,7 +255,7 @@ func (l *linter) place(f *lintFinding, s subject) {
 	if s.bundle == nil {
 		return
 	}
-	p := problem{Problem: harness.Problem{Policy: f.Policy, Field: f.Path, Text: f.text}}
+	p := problem{Problem: harness.Problem{Policy: f.Policy, Field: f.Path, Text: f.of.Text}}
 	doc := s.document(p.Problem)
 	f.File, f.Line = doc.File, doc.LineOf(p.path()...)
 }
@@ -402,9 +274,9 @@ func (l *linter) locate(f *lintFinding) {
 		}
 		l.lines[f.File] = lines
 	}
-	before := string([]rune(f.text)[:min(f.start, len([]rune(f.text)))])
+	before := string([]rune(f.of.Text)[:min(f.of.Start, len([]rune(f.of.Text)))])
 	row := strings.Count(before, "\n")
-	line := strings.Split(f.text, "\n")[row]
+	line := strings.Split(f.of.Text, "\n")[row]
 	column := len([]rune(before[strings.LastIndexByte(before, '\n')+1:]))
 	indent := len([]rune(line)) - len([]rune(strings.TrimLeft(line, " \t")))
 	first := max(f.Line-1, 0) + row
@@ -426,7 +298,7 @@ func (l *linter) save() error {
 	}
 	for i := range l.findings {
 		f := &l.findings[i]
-		if f.found == nil {
+		if f.of.Witness == nil {
 			continue
 		}
 		stem := fmt.Sprintf("%s-%d", f.Policy, i+1)
@@ -443,11 +315,11 @@ func (l *linter) save() error {
 		if name := cmp.Or(l.options.subjects.profile, f.profile); name != "" {
 			args = append(args, "--profile", name)
 		}
-		r, err := f.found.Reproduce(stem, args...)
+		r, err := f.of.Witness.Reproduce(stem, args...)
 		if err != nil {
 			return err
 		}
-		f.Witness = &lintWitness{Error: f.found.Error, Command: r.Command(), Files: map[string]string{}, reproduction: r}
+		f.Witness = &lintWitness{Error: f.of.Witness.Error, Command: r.Command(), Files: map[string]string{}, reproduction: r}
 		for _, file := range r.Files {
 			f.Witness.Files[file.Name] = string(file.Data)
 			if folder == "" {
@@ -460,7 +332,7 @@ func (l *linter) save() error {
 		if folder == "" {
 			continue
 		}
-		review, err := f.found.Review()
+		review, err := f.of.Witness.Review()
 		if err != nil {
 			return err
 		}

@@ -3,7 +3,8 @@ package main
 import (
 	"fmt"
 	"strings"
-	"unicode"
+
+	"hangar.io/holdshort/cel/lint"
 )
 
 func (l *linter) print(p *printer) error {
@@ -27,7 +28,7 @@ func (l *linter) print(p *printer) error {
 		}
 	}
 	if l.options.format == asText {
-		if l.has(lintError) && l.options.folder == "" {
+		if l.has(lint.Error) && l.options.folder == "" {
 			p.printf("%s --witness DIR saves the files that the commands name\n", p.paint(faint, "hint:"))
 		}
 		p.printf("%s: %d proved, %d broken, %d unproved\n", count(l.counts.Expressions, "expression"), l.counts.Proved, l.counts.Broken, l.counts.Unproved)
@@ -53,16 +54,16 @@ func (f lintFinding) github(p *printer) {
 
 // where is the field with its name.
 func (f lintFinding) where() string {
-	if f.name == "" || f.name == f.Path {
+	if f.of.Name == "" || f.of.Name == f.Path {
 		return f.Path
 	}
-	return fmt.Sprintf("%s (%s)", f.Path, f.name)
+	return fmt.Sprintf("%s (%s)", f.Path, f.of.Name)
 }
 
 // print prints the finding for a person.
 func (f lintFinding) print(p *printer) {
 	color := yellow
-	if f.Severity == lintError {
+	if f.Severity == lint.Error {
 		color = red
 	}
 	at := ""
@@ -75,8 +76,8 @@ func (f lintFinding) print(p *printer) {
 	if f.profile != "" {
 		at = "profile " + f.profile + ": "
 	}
-	p.printf("%s[%s] %s\n", p.paint(color, f.Severity), f.Rule, clean(fmt.Sprintf("%spolicy %q: %s: %s", at, f.Policy, f.where(), f.Message)))
-	for _, line := range marked(f.text, f.start, f.end) {
+	p.printf("%s[%s] %s\n", p.paint(color, string(f.Severity)), f.Rule, clean(fmt.Sprintf("%spolicy %q: %s: %s", at, f.Policy, f.where(), f.Message)))
+	for _, line := range marked(f.of.Text, f.of.Start, f.of.End) {
 		p.printf("  %s\n", clean(line))
 	}
 	if f.Case != "" {
@@ -86,6 +87,9 @@ func (f lintFinding) print(p *printer) {
 		p.printf("  %s %s\n", p.paint(bold, "witness:"), clean(indentRest(f.Witness.Error)))
 		printExcerpt(p, string(f.Witness.reproduction.Files[0].Data))
 		p.printf("  %s %s\n", p.paint(bold, "see it:"), clean(f.Witness.Command))
+	}
+	if f.Hint != "" {
+		p.printf("  %s %s\n", p.paint(faint, "hint:"), clean(indentRest(f.Hint)))
 	}
 	p.printf("\n")
 }
@@ -120,38 +124,3 @@ func marked(text string, start, end int) []string {
 	}
 	return out
 }
-
-// span is where a part stands in an expression. The parser notes the place of its operator only; source
-// is the part as it would be written.
-func span(text, source []rune, start, end int) (int, int) {
-	for from := min(start, len(text)); from >= 0; from-- {
-		if to := written(text, source, from); to > start {
-			return from, to
-		}
-	}
-	return start, max(end, start+1)
-}
-
-// written is the end of source in text from a place on, -1 if it is not there. White space and the kind
-// of quotes do not matter.
-func written(text, source []rune, from int) int {
-	at := from
-	if at < len(text) && unicode.IsSpace(text[at]) {
-		return -1
-	}
-	for _, want := range source {
-		if unicode.IsSpace(want) {
-			continue
-		}
-		for at < len(text) && unicode.IsSpace(text[at]) {
-			at++
-		}
-		if at == len(text) || text[at] != want && !(isQuote(text[at]) && isQuote(want)) {
-			return -1
-		}
-		at++
-	}
-	return at
-}
-
-func isQuote(r rune) bool { return r == '\'' || r == '"' }

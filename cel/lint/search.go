@@ -1,0 +1,66 @@
+package lint
+
+import (
+	"slices"
+
+	"hangar.io/holdshort/cel/witness"
+)
+
+// mostCases and searchSteps bound the search for a witness of one node.
+const (
+	mostCases   = 4
+	searchSteps = 1000
+)
+
+// search is the search for witnesses in one case; it knows what it has tried.
+type search = witness.Search
+
+// search is that of a case, nil if no request of it can be made.
+func (in *input) search(c Case) *search {
+	s, known := in.searches[c]
+	if known {
+		return s
+	}
+	s, err := witness.New(in.set, in.def.Name, witness.Case{
+		Operation: c.Operation, Resource: c.Resource, Subresource: c.Subresource, Kind: c.Kind, Namespaced: c.Namespaced,
+	}, witness.Options{Resources: in.options.Resources, Assume: in.options.Assume, Steps: searchSteps})
+	if err != nil {
+		s = nil
+	}
+	in.searches[c] = s
+	return s
+}
+
+// site is one node that may fail, in all cases in which it may.
+type site struct {
+	Open
+	cases []Case
+}
+
+func sitesOf(p Proof) []site {
+	var all []site
+	for _, o := range p.Open {
+		i := slices.IndexFunc(all, func(s site) bool { return s.Field == o.Field && s.Node == o.Node })
+		if i < 0 {
+			i = len(all)
+			all = append(all, site{Open: o})
+		}
+		all[i].cases = append(all[i].cases, o.Case)
+	}
+	return all
+}
+
+// witness looks for a request on which an expression fails at a site.
+func (in *input) witness(p Proof, at site) (*witness.Witness, Case) {
+	for _, c := range at.cases[:min(len(at.cases), mostCases)] {
+		s := in.search(c)
+		if s == nil {
+			continue
+		}
+		w, err := s.Find(in.ctx, witness.Target{Expression: p.Field, Field: at.Field, Node: at.Node})
+		if err == nil && w != nil {
+			return w, c
+		}
+	}
+	return nil, Case{}
+}
