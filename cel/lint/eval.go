@@ -28,6 +28,8 @@ type fault struct {
 	// reader is the match condition whose evaluation fails: field itself, or the one that reads the
 	// variable; empty elsewhere.
 	reader string
+	// beside is the error of another match condition on the same path: that one fails as well.
+	beside *fault
 	// unknown: the analysis does not know whether this can happen.
 	unknown bool
 	// fatal: it ends the whole expression, and nothing absorbs it (see fatal).
@@ -92,6 +94,24 @@ func (e *evaluation) unknown(s *state, node int64, format string, args ...any) o
 	return o
 }
 
+// and is the first of two errors of a conjunction: if they are of two match conditions, both.
+func (f *fault) and(other *fault) *fault {
+	if other == nil || other.reader == f.reader {
+		return f
+	}
+	both := *other
+	both.beside = f
+	return &both
+}
+
+// place names where an error is, and the errors beside it.
+func (f *fault) place() string {
+	if f == nil {
+		return ""
+	}
+	return fmt.Sprintf("%s %d %s %t|", f.field, f.node, f.reader, f.fatal) + f.beside.place()
+}
+
 func value(s *state, t *term) outcome { return outcome{state: s, value: t} }
 
 // on evaluates what follows a value for each way of having one; errors stay.
@@ -115,19 +135,13 @@ func (e *evaluation) join(in []outcome) []outcome {
 		return in
 	}
 	type result struct {
-		value  *term
-		field  string
-		reader string
-		node   int64
-		fatal  bool
+		value *term
+		fault string
 	}
 	at := map[result]int{}
 	var out []outcome
 	for _, o := range in {
-		r := result{value: o.value}
-		if o.fault != nil {
-			r.field, r.reader, r.node, r.fatal = o.fault.field, o.fault.reader, o.fault.node, o.fault.fatal
-		}
+		r := result{o.value, o.fault.place()}
 		if i, ok := at[r]; ok {
 			out[i].state = out[i].state.join(o.state)
 			continue
@@ -545,7 +559,7 @@ func (e *evaluation) logic(operands []func(*state) []outcome, stop bool, s *stat
 				case o.fault == nil && o.value == e.truth(stop), o.fault != nil && o.fault.fatal:
 					done = append(done, o)
 				case l.fault != nil:
-					next = append(next, outcome{state: o.state, fault: l.fault})
+					next = append(next, outcome{state: o.state, fault: l.fault.and(o.fault)})
 				default:
 					next = append(next, o)
 				}

@@ -158,9 +158,11 @@ func (r *totality) conditions(a *analysis, c Case) []*state {
 	for _, o := range e.logic(operands, false, a.given(c)) {
 		switch {
 		case o.fault != nil:
-			for _, i := range places {
-				if r.checked[i].Field == o.fault.reader {
-					r.report(i, c, []outcome{o})
+			for f := o.fault; f != nil; f = f.beside {
+				for _, i := range places {
+					if r.checked[i].Field == f.reader {
+						r.report(i, c, []outcome{{state: o.state, fault: f}})
+					}
 				}
 			}
 		case o.value == e.truth(true):
