@@ -15,13 +15,17 @@ func newExplain() *cobra.Command {
 	var profileName string
 	cmd := &cobra.Command{
 		Use:   "explain NAME",
-		Short: "Print a policy's documentation",
+		Short: "Print the documentation of a policy or a lint rule",
 		Long: `Explain prints what a policy of the rule set demands, of which requests, and why, with the
-values that a profile gives it.`,
-		Example:           "  policygen explain breakglass-rolebinding\n  policygen explain breakglass-rolebinding --profile flight",
-		Args:              arguments(1, 1, "name one of the policies; policygen check lists them"),
-		ValidArgsFunction: completePolicies,
+values that a profile gives it; or what a rule of policygen lint finds, why that matters, and an
+example with the fault and without it.`,
+		Example:           "  policygen explain breakglass-rolebinding\n  policygen explain breakglass-rolebinding --profile flight\n  policygen explain total",
+		Args:              arguments(1, 1, "name a policy, which policygen check lists, or a rule of policygen lint"),
+		ValidArgsFunction: completeExplained,
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if rule := ruleNamed(args[0]); rule != nil {
+				return explainRule(cmd.Context(), newPrinter(cmd.OutOrStdout()), rule, f)
+			}
 			chosen, err := profiles(profileName)
 			if err != nil {
 				return err
@@ -29,7 +33,8 @@ values that a profile gives it.`,
 			e, err := policies.Explain(args[0], chosen...)
 			var unknown *policies.UnknownError
 			if errors.As(err, &unknown) {
-				return withHint(fmt.Errorf("there is no policy %q", unknown.Name), "expected one of %s", strings.Join(policies.Names(), ", "))
+				return withHint(fmt.Errorf("there is no policy and no lint rule %q", unknown.Name), "expected a policy: %s; or a rule: %s",
+					strings.Join(policies.Names(), ", "), strings.Join(ruleNames(), ", "))
 			}
 			if err != nil {
 				return err
@@ -47,6 +52,6 @@ values that a profile gives it.`,
 	return cmd
 }
 
-func completePolicies(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-	return policies.Names(), cobra.ShellCompDirectiveNoFileComp
+func completeExplained(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+	return append(policies.Names(), ruleNames()...), cobra.ShellCompDirectiveNoFileComp
 }

@@ -3,6 +3,7 @@ package project
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"os/exec"
@@ -11,20 +12,21 @@ import (
 	"strings"
 	"testing"
 
+	"hangar.io/holdshort/cel/lint"
 	"hangar.io/holdshort/policies"
 	"hangar.io/holdshort/policies/profile"
 )
 
-// generated are the files that are made from the rule set, by their path in the repository: its
-// documentation, and the manifests of the example profiles as policygen render prints them.
+// generated are the files that are made from the rule set and from the rules of lint, by their path in
+// the repository: their documentation, and the manifests of the example profiles as policygen render prints them.
 func generated(t *testing.T, root string) map[string][]byte {
 	t.Helper()
 	reference, err := policies.Reference()
 	if err != nil {
 		t.Fatal(err)
 	}
-	files := map[string][]byte{"docs/policies.md": []byte(reference)}
 	program := filepath.Join(buildPolicygen(t, root), "policygen")
+	files := map[string][]byte{"docs/policies.md": []byte(reference), "docs/lint.md": ruleReference(t, program)}
 	for _, p := range profile.Builtin() {
 		for _, target := range []string{"vap", "manifest", "kyverno", "rbac"} {
 			output, err := exec.CommandContext(t.Context(), program, "render", "--profile", p.Name, "--target", target).Output()
@@ -35,6 +37,32 @@ func generated(t *testing.T, root string) map[string][]byte {
 		}
 	}
 	return files
+}
+
+// ruleReference documents the rules of policygen lint, each with what it says of its bad example.
+func ruleReference(t *testing.T, program string) []byte {
+	t.Helper()
+	var b strings.Builder
+	b.WriteString("# The rules of policygen lint\n\n")
+	b.WriteString("Each rule with a policy that has the fault, what lint says of it, and the policy mended. `policygen explain RULE` prints the same. [proof.md](proof.md) is about `total`, the heart of it.\n\n")
+	b.WriteString("| rule | worst finding | what it means |\n|---|---|---|\n")
+	for _, rule := range lint.Rules() {
+		fmt.Fprintf(&b, "| [%s](#%s) | %s | %s |\n", rule.Name, rule.Name, rule.Severity, rule.Summary)
+	}
+	for _, rule := range lint.Rules() {
+		fmt.Fprintf(&b, "\n## %s\n\n%s\n\n%s\n\n```yaml\n%s```\n\n", rule.Name, rule.Summary, strings.TrimSpace(rule.Why), rule.Bad[0])
+		output, err := exec.CommandContext(t.Context(), program, "explain", rule.Name).Output()
+		if err != nil {
+			t.Fatalf("explain %s: %v", rule.Name, err)
+		}
+		_, says, _ := strings.Cut(string(output), "says:\n\n")
+		says, _, found := strings.Cut(says, "\n\nMended:")
+		if !found || says == "" {
+			t.Fatalf("explain %s does not say what lint finds:\n%s", rule.Name, output)
+		}
+		fmt.Fprintf(&b, "```console\n$ policygen lint -f bad.yaml\n%s\n```\n\nMended:\n\n```yaml\n%s```\n", says, rule.Good)
+	}
+	return []byte(b.String())
 }
 
 // stale are the files below root that are not as they are generated, and those in a folder of

@@ -1,0 +1,98 @@
+package main
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"hangar.io/holdshort/cel/harness"
+	"hangar.io/holdshort/cel/lint"
+	"hangar.io/holdshort/cel/manifest"
+	"hangar.io/holdshort/cel/schema"
+)
+
+// exampleFile is what the bad example of a rule is called.
+const exampleFile = "bad.yaml"
+
+// ruleNamed is the lint rule of a name, or nil.
+func ruleNamed(name string) *lint.Rule {
+	rules := lint.Rules()
+	i := slices.IndexFunc(rules, func(r *lint.Rule) bool { return r.Name == name })
+	if i < 0 {
+		return nil
+	}
+	return rules[i]
+}
+
+func ruleNames() []string {
+	var names []string
+	for _, r := range lint.Rules() {
+		names = append(names, r.Name)
+	}
+	return names
+}
+
+// explainRule prints a lint rule with its examples, and what it finds in the bad one.
+func explainRule(ctx context.Context, p *printer, rule *lint.Rule, f format) error {
+	if f == asJSON {
+		return writeJSON(p, struct {
+			Name     string        `json:"name"`
+			Severity lint.Severity `json:"severity"`
+			Summary  string        `json:"summary"`
+			Why      string        `json:"why"`
+			Bad      string        `json:"bad"`
+			Good     string        `json:"good"`
+		}{rule.Name, rule.Severity, rule.Summary, rule.Why, rule.Bad[0], rule.Good})
+	}
+	found, err := exampleFindings(ctx, rule)
+	if err != nil {
+		return err
+	}
+	p.printf("%s (%s): %s\n\n%s\n\n", p.paint(bold, rule.Name), rule.Severity, rule.Summary, strings.TrimSpace(rule.Why))
+	p.printf("%s\n\n%s\n", p.paint(bold, "An example, "+exampleFile+":"), indented(rule.Bad[0]))
+	p.printf("%s\n\n", p.paint(bold, "What policygen lint -f "+exampleFile+" says:"))
+	for _, f := range found {
+		f.print(p)
+	}
+	p.printf("%s\n\n%s", p.paint(bold, "Mended:"), indented(rule.Good))
+	return p.flush()
+}
+
+func indented(text string) string {
+	var b strings.Builder
+	for line := range strings.Lines(text) {
+		b.WriteString("  " + line)
+	}
+	return b.String()
+}
+
+// exampleFindings are what the rule finds in its bad example.
+func exampleFindings(ctx context.Context, rule *lint.Rule) ([]lintFinding, error) {
+	text := rule.Bad[0]
+	bundle, err := manifest.Collect(manifest.Read(manifest.Source{Paths: []string{"-"}, Stdin: strings.NewReader(text)}))
+	if err != nil {
+		return nil, err
+	}
+	set, err := harness.Compile(bundle.Policies, bundle.Bindings)
+	if err != nil {
+		return nil, err
+	}
+	l := &linter{
+		options: &lintOptions{subjects: subjectFlags{files: []string{exampleFile}}}, ctx: ctx,
+		resources: schema.BuiltIn(schema.Newest), lines: map[string][]string{exampleFile: strings.Split(text, "\n")},
+	}
+	for _, name := range set.Policies() {
+		r := l.policy(lintJob{subject{set: set, bundle: bundle}, name})
+		if r.err != nil {
+			return nil, r.err
+		}
+		for _, f := range r.findings {
+			if f.Rule == rule.Name {
+				f.File = exampleFile
+				l.locate(&f)
+				l.add(f)
+			}
+		}
+	}
+	return l.findings, l.save()
+}
