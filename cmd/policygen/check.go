@@ -19,14 +19,15 @@ import (
 
 const checkLong = `Check is the gate for a change of policies. It renders the rule set for every target, compiles every
 expression as the API server does when it creates a policy and when it evaluates one, validates
-fields, runs all cases, and reports for each policy and tier the cases, what they cover, and how much
-of its cost limit the dearest expression used.
+fields, runs all cases, proves with policygen lint that no request can make an expression fail, and
+reports for each policy and tier the cases, what they cover, the expressions that are proved, and how
+much of its cost limit the dearest expression used.
 
 A policy is partial if some of its cases need values that the profile lacks: those were not run, and
 what only they could prove is not known.
 
 With -f it checks other policies, by the cases that are named or lie beside them. Cases that are
-missing are then reported, but are no findings. If there is no case at all, the summary says so:
+missing are then reported, but are no findings, nor are warnings of lint. If there is no case at all, the summary says so:
 the policies were compiled, and nothing else about them is known.
 
 Exit status: 0 if all holds, 1 if there are findings, 2 if a file cannot be read.`
@@ -62,6 +63,9 @@ func newCheck() *cobra.Command {
 				report(stderr, err)
 			}
 			c.find()
+			if err := c.lint(subjects); err != nil {
+				return err
+			}
 			p := newPrinter(cmd.OutOrStdout())
 			if f == asJSON {
 				err = writeJSON(p, c.json())
@@ -81,6 +85,7 @@ func newCheck() *cobra.Command {
 type checkRun struct {
 	testRun
 	findings []finding
+	proofs   map[costKey]proofCount
 
 	mu    sync.Mutex // guards costs
 	costs map[costKey]cost
@@ -88,7 +93,7 @@ type checkRun struct {
 
 // finding is something that has to be mended.
 type finding struct {
-	Kind    string `json:"kind"` // definition, rendering, field, expression, case or coverage
+	Kind    string `json:"kind"` // definition, rendering, field, expression, case, coverage or lint
 	Policy  string `json:"policy"`
 	Profile string `json:"profile"`
 	File    string `json:"file"`
@@ -240,7 +245,8 @@ type checkRow struct {
 	NotRun  int    `json:"notRun"` // cases that need what the profile lacks
 	Covered int    `json:"covered"`
 	Items   int    `json:"items"`
-	Worst   *cost  `json:"worstCost"`
+	proofCount
+	Worst *cost `json:"worstCost"`
 }
 
 func (c *checkRun) table() []checkRow {
@@ -248,7 +254,7 @@ func (c *checkRun) table() []checkRow {
 	for _, s := range c.suites {
 		first := len(rows)
 		for _, name := range s.subject.set.Policies() {
-			row := checkRow{Policy: name, Suite: s.name}
+			row := checkRow{Policy: name, Suite: s.name, proofCount: c.proofs[costKey{s.subject.set, name}]}
 			if worst, ok := c.costs[costKey{s.subject.set, name}]; ok {
 				row.Worst = &worst
 			}
@@ -313,7 +319,7 @@ func (c *checkRun) print(p *printer) {
 		if r.Items > 0 {
 			covered = fmt.Sprintf("%d of %d covered", r.Covered, r.Items)
 		}
-		t.add(color, word, clean(r.Policy), clean(r.Suite), count(r.Cases, "case"), fmt.Sprintf("%d failed", r.Failed), notRunText(r.NotRun), covered, worstText(r.Worst))
+		t.add(color, word, clean(r.Policy), clean(r.Suite), count(r.Cases, "case"), fmt.Sprintf("%d failed", r.Failed), notRunText(r.NotRun), covered, r.text(), worstText(r.Worst))
 	}
 	t.print(p, "")
 	cases, failed := c.counts()

@@ -8,7 +8,6 @@ import (
 	"hangar.io/holdshort/cel/harness"
 	"hangar.io/holdshort/cel/lint"
 	"hangar.io/holdshort/cel/manifest"
-	"hangar.io/holdshort/cel/schema"
 )
 
 // exampleFile is what the bad example of a rule is called.
@@ -77,10 +76,8 @@ func exampleFindings(ctx context.Context, rule *lint.Rule) ([]lintFinding, error
 	if err != nil {
 		return nil, err
 	}
-	l := &linter{
-		options: &lintOptions{subjects: subjectFlags{files: []string{exampleFile}}}, ctx: ctx,
-		resources: schema.BuiltIn(schema.Newest), lines: map[string][]string{exampleFile: strings.Split(text, "\n")},
-	}
+	l := newLinter(ctx, &lintOptions{subjects: subjectFlags{files: []string{exampleFile}}}, nil)
+	l.lines[exampleFile] = strings.Split(text, "\n")
 	for _, name := range set.Policies() {
 		r := l.policy(lintJob{subject{set: set, bundle: bundle}, name})
 		if r.err != nil {

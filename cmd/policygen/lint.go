@@ -95,10 +95,7 @@ func (o *lintOptions) run(cmd *cobra.Command) error {
 	if err != nil {
 		return err
 	}
-	l := &linter{options: o, ctx: cmd.Context(), resources: cluster.Resources, lines: map[string][]string{}}
-	if l.resources == nil {
-		l.resources = schema.BuiltIn(schema.Newest)
-	}
+	l := newLinter(cmd.Context(), o, cluster.Resources)
 	if err := l.all(subjects, cmd.ErrOrStderr()); err != nil {
 		return err
 	}
@@ -159,6 +156,13 @@ type linter struct {
 	lines     map[string][]string // of files
 }
 
+func newLinter(ctx context.Context, o *lintOptions, resources *schema.Table) *linter {
+	if resources == nil {
+		resources = schema.BuiltIn(schema.Newest)
+	}
+	return &linter{options: o, ctx: ctx, resources: resources, lines: map[string][]string{}}
+}
+
 func (l *linter) has(severity lint.Severity) bool {
 	return slices.ContainsFunc(l.findings, func(f lintFinding) bool { return f.Severity == severity })
 }
@@ -167,6 +171,18 @@ func (l *linter) has(severity lint.Severity) bool {
 type lintJob struct {
 	subject subject
 	policy  string
+}
+
+func lintJobs(subjects []subject) iter.Seq[lintJob] {
+	return func(yield func(lintJob) bool) {
+		for _, s := range subjects {
+			for _, p := range s.set.Policies() {
+				if !yield(lintJob{s, p}) {
+					return
+				}
+			}
+		}
+	}
 }
 
 // lintResult is what became of one policy.
@@ -178,19 +194,10 @@ type lintResult struct {
 }
 
 func (l *linter) all(subjects []subject, stderr io.Writer) error {
-	jobs := func(yield func(lintJob) bool) {
-		for _, s := range subjects {
-			for _, p := range s.set.Policies() {
-				if !yield(lintJob{s, p}) {
-					return
-				}
-			}
-		}
-	}
 	worst := map[string]lint.Outcome{}
 	progress := newProgress(stderr)
 	defer progress.clear()
-	for r := range inOrder(iter.Seq[lintJob](jobs), l.policy) {
+	for r := range inOrder(lintJobs(subjects), l.policy) {
 		progress.step()
 		if r.err != nil {
 			return r.err
