@@ -18,6 +18,8 @@ func (l *linter) print(p *printer) error {
 			lintCounts
 			Findings []lintFinding `json:"findings"`
 		}{l.counts, findings})
+	case asSARIF:
+		return writeJSON(p, l.sarif())
 	case asGitHub:
 		for _, f := range l.findings {
 			f.github(p)
