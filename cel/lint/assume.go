@@ -1,6 +1,8 @@
 package lint
 
 import (
+	"regexp"
+
 	"github.com/google/cel-go/common/operators"
 	"github.com/google/cel-go/common/types"
 
@@ -22,11 +24,40 @@ func (e *evaluation) assume(s *state, t *term, truth bool) *state {
 			}
 		}
 	}
+	if truth && t.kind == callTerm && len(t.args) == 2 {
+		if s = e.assumeLong(s, t.name, t.args[0], t.args[1]); s == nil {
+			return nil
+		}
+	}
 	v := int64(0)
 	if truth {
 		v = 1
 	}
 	return s.with(t, truthFact, v)
+}
+
+// assumeLong bounds the size of a text that has a part, or that a pattern matches which does not match
+// the empty text.
+func (e *evaluation) assumeLong(s *state, function string, of, part *term) *state {
+	text, ok := part.value.(types.String)
+	if !ok || part.kind != constTerm || s.kinds(of) != schema.String {
+		return s
+	}
+	least := 0
+	switch function {
+	case "startsWith", "endsWith", "contains":
+		least = len([]rune(string(text)))
+		for _, search := range []string{"indexOf", "lastIndexOf"} { // finds it
+			if s = s.bound(e.terms.call(search, &schema.Shape{Kinds: schema.Int, Min: minInt, Max: maxInt}, of, part), 0, maxInt); s == nil {
+				return nil
+			}
+		}
+	case "matches":
+		if r, err := regexp.Compile(string(text)); err == nil && !r.MatchString("") {
+			least = 1
+		}
+	}
+	return s.bound(e.size(of), int64(least), maxInt)
 }
 
 // typeKinds are the kinds of the types that expressions name.

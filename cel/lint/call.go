@@ -6,6 +6,7 @@ import (
 
 	celgo "github.com/google/cel-go/cel"
 	"github.com/google/cel-go/common/ast"
+	"github.com/google/cel-go/common/decls"
 	"github.com/google/cel-go/common/operators"
 	"github.com/google/cel-go/common/types"
 
@@ -14,6 +15,7 @@ import (
 
 // functions are the overloads that an environment declares.
 type functions struct {
+	declared  map[string]*decls.FunctionDecl
 	overloads map[string]overload // by id
 }
 
@@ -26,8 +28,8 @@ type overload struct {
 }
 
 func functionsOf(env *celgo.Env) *functions {
-	f := &functions{overloads: map[string]overload{}}
-	for _, d := range env.Functions() {
+	f := &functions{declared: env.Functions(), overloads: map[string]overload{}}
+	for _, d := range f.declared {
 		for _, o := range d.OverloadDecls() {
 			f.overloads[o.ID()] = overload{id: o.ID(), args: o.ArgTypes(), result: o.ResultType()}
 		}
@@ -108,6 +110,9 @@ func (e *evaluation) apply(x ast.Expr, s *state, args []*term) []outcome {
 		} else if ok {
 			return []outcome{e.fault(s, x.ID(), "there may be no value")}
 		}
+	}
+	if out, ok := e.computed(x, s, args); ok {
+		return out
 	}
 	return e.dispatch(x, s, args)
 }
@@ -251,6 +256,9 @@ func (e *evaluation) inList(s *state, key, of *term) []outcome {
 	return e.on(e.split(s, t), func(o outcome) []outcome {
 		if o.value == e.truth(true) {
 			next := o.state.bound(e.size(of), 1, maxInt)
+			if next != nil {
+				next = next.narrow(key, comparable(next.kinds(key), e.itemKinds(next, of)))
+			}
 			if next == nil {
 				return nil
 			}
@@ -450,13 +458,17 @@ func shapeOf(t *types.Type) *schema.Shape {
 
 // size is the term for how many items, entries or characters a value has.
 func (e *evaluation) size(of *term) *term {
-	return e.terms.call("size", &schema.Shape{Kinds: schema.Int, Min: 0, Max: maxInt}, of)
+	return e.terms.call("size", &schema.Shape{Kinds: schema.Int, Min: 0, Max: maxSize}, of)
 }
+
+// maxSize is more than the size of anything: a request has at most 3 MiB (apiserver pkg/server/config.go,
+// MaxRequestBodyBytes), and what an expression makes of it is bounded by its cost.
+const maxSize = 1<<31 - 1
 
 // sizeBounds are what is known of that number.
 func (e *evaluation) sizeBounds(s *state, of *term) (least, most int64) {
 	least, most = s.bounds(e.size(of))
-	least = max(least, 0)
+	least, most = max(least, 0), min(most, maxSize)
 	switch {
 	case of.kind == listTerm:
 		return int64(len(of.args)), int64(len(of.args))

@@ -51,7 +51,7 @@ func foldOf(c ast.ComprehensionExpr) fold {
 		f.macro = "existsOne"
 	case added.Kind() == ast.ListKind && len(added.AsList().Elements()) == 1 && isAccu(c.Result()):
 		f.macro, f.result = "map", added.AsList().Elements()[0]
-		if f.predicate != nil && c.IterVar2() == "" && f.result.Kind() == ast.IdentKind && f.result.AsIdent() == c.IterVar() {
+		if f.predicate != nil && c.IterVar2() == "" && isIdent(f.result, c.IterVar()) {
 			f.macro = "filter"
 		}
 	default:
@@ -59,6 +59,8 @@ func foldOf(c ast.ComprehensionExpr) fold {
 	}
 	return f
 }
+
+func isIdent(x ast.Expr, name string) bool { return x.Kind() == ast.IdentKind && x.AsIdent() == name }
 
 func (e *evaluation) comprehension(x ast.Expr, s *state) []outcome {
 	c := x.AsComprehension()
@@ -89,21 +91,26 @@ func (e *evaluation) comprehension(x ast.Expr, s *state) []outcome {
 
 // part is a part of what a comprehension goes over: one item, or all items of a list or keys of a map.
 type part struct {
-	item *term
-	of   *term
-	kind schema.Kinds
+	item  *term
+	value *term // of an item that is a key of a map
+	of    *term
+	kind  schema.Kinds
+	some  bool // of the keys only some
 }
 
-func (e *evaluation) partsOf(of *term, kind schema.Kinds) []part {
+// pairs: the comprehension has two variables, which for a list are index and item.
+func (e *evaluation) partsOf(of *term, kind schema.Kinds, pairs bool) []part {
 	switch {
 	case kind == schema.Map && of.kind == mapTerm:
 		var out []part
 		for i := 0; i+1 < len(of.args); i += 2 {
-			out = append(out, part{item: of.args[i]})
+			out = append(out, part{item: of.args[i], value: of.args[i+1]})
 		}
 		return out
 	case kind == schema.Map:
 		return []part{{of: of, kind: kind}}
+	case of.kind == keysTerm && !pairs:
+		return []part{{of: of.args[0], kind: schema.Map, some: of.name != ""}}
 	case of.kind == listTerm:
 		var out []part
 		for _, a := range of.args {
@@ -111,7 +118,7 @@ func (e *evaluation) partsOf(of *term, kind schema.Kinds) []part {
 		}
 		return out
 	case of.kind == callTerm && of.name == operators.Add && len(of.args) == 2 && of.shape.Kinds == schema.List:
-		return append(e.partsOf(of.args[0], kind), e.partsOf(of.args[1], kind)...)
+		return append(e.partsOf(of.args[0], kind, pairs), e.partsOf(of.args[1], kind, pairs)...)
 	}
 	return []part{{of: of, kind: kind}}
 }
@@ -126,6 +133,9 @@ func (e *evaluation) body(c ast.ComprehensionExpr, p part) (inner *evaluation, i
 	switch {
 	case p.item != nil && c.IterVar2() == "":
 		bind(c.IterVar(), p.item)
+	case p.value != nil:
+		bind(c.IterVar(), p.item)
+		bind(c.IterVar2(), p.value)
 	case p.item != nil: // an item of a list literal, with its index
 		bind(c.IterVar(), e.fresh(anyInt))
 		bind(c.IterVar2(), p.item)
@@ -157,17 +167,14 @@ func (e *evaluation) body(c ast.ComprehensionExpr, p part) (inner *evaluation, i
 
 func (e *evaluation) fold(x ast.Expr, f fold, s *state, of *term, kind schema.Kinds) []outcome {
 	c := x.AsComprehension()
-	if kind == schema.Map && of.kind == mapTerm && c.IterVar2() != "" {
-		return []outcome{e.unknown(s, c.IterRange().ID(), "this form of a comprehension is not analysed")}
-	}
-	parts := e.partsOf(of, kind)
+	parts := e.partsOf(of, kind, c.IterVar2() != "")
 	switch f.macro {
 	case "all":
 		return e.quantify(c, f, s, parts, false)
 	case "exists":
 		return e.quantify(c, f, s, parts, true)
 	}
-	return e.collect(x, f, s, parts)
+	return e.collect(x, f, s, of, parts)
 }
 
 // quantify is all and exists: one item can stop it, and absorbs the errors of others.
@@ -208,6 +215,8 @@ func (e *evaluation) everyItem(s *state, results []outcome, p part, item *term, 
 	}
 	rest := e.truth(!stop)
 	switch {
+	case goesOn == nil && p.some:
+		out = append(out, value(s, rest))
 	case goesOn == nil: // only if there is no item
 		if empty := s.bound(e.size(p.of), 0, 0); empty != nil {
 			out = append(out, value(empty, rest))
@@ -223,7 +232,7 @@ func (e *evaluation) everyItem(s *state, results []outcome, p part, item *term, 
 }
 
 // collect is map, filter and exists_one: an error of an item is an error of the whole.
-func (e *evaluation) collect(x ast.Expr, f fold, s *state, parts []part) []outcome {
+func (e *evaluation) collect(x ast.Expr, f fold, s *state, of *term, parts []part) []outcome {
 	c := x.AsComprehension()
 	var out []outcome
 	shape := nothing // of the items of a map's result
@@ -271,7 +280,12 @@ func (e *evaluation) collect(x ast.Expr, f fold, s *state, parts []part) []outco
 	switch {
 	case f.macro == "existsOne":
 		result = e.fresh(boolShape)
-	case f.macro == "map":
+	case f.macro == "map" && len(parts) == 1 && parts[0].kind == schema.Map && f.predicate == nil && isIdent(f.result, c.IterVar()):
+		result = e.keys(parts[0].of, "")
+		if parts[0].some {
+			result = of
+		}
+	case f.macro == "map" && len(parts) > 0:
 		result = e.fresh(schema.ListOf(shape))
 	case result == nil:
 		result = e.composite(listTerm, schema.List)
@@ -306,7 +320,7 @@ func (e *evaluation) keeps(s, kept *state, p part, item *term, text string) (*st
 	case p.item != nil:
 		return s, e.kept(e.composite(listTerm, schema.List, p.item), text)
 	case p.kind == schema.Map:
-		return s, e.fresh(schema.ListOf(textShape))
+		return s, e.keys(p.of, text)
 	}
 	list := e.kept(p.of, text)
 	return s.adding(kept.about(item, e.every(list), e.terms), e.terms), list

@@ -128,11 +128,12 @@ var params = map[string]*tree{"v1 ConfigMap": typeTree[corev1.ConfigMap](), "exa
 
 // request is a random request for a kind that satisfies the assumptions.
 func (k *soundKind) request(t testing.TB, r *rand.Rand) (soundRequest, error) {
-	s := sampler{r}
+	s := sampler{Rand: r}
 	gvr, subresource := resourceOf(t, k.resource)
 	endpoint, _ := corpusResources().Lookup(gvr, subresource)
 	op := pick(r, k.ops...)
 	q := harness.Request{Operation: admission.Operation(op), Resource: gvr, Subresource: subresource, Kind: endpoint.Kind}
+	s.stored = op == "UPDATE" || op == "DELETE"
 	object := func() map[string]any {
 		return numbers64(s.mutate(pick(r, k.skeletons...), k.tree, 0)).(map[string]any)
 	}
@@ -153,7 +154,7 @@ func (k *soundKind) request(t testing.TB, r *rand.Rand) (soundRequest, error) {
 		q.Name = "x"
 	}
 	q.User = pick(r, user.DefaultInfo{Name: "ann"}, user.DefaultInfo{Name: "a-b", UID: "1", Groups: []string{"a", "main"}, Extra: map[string][]string{"a": {"b"}, "team": {"1", "a-b"}}},
-		user.DefaultInfo{Name: "system:serviceaccount:team:a", Extra: map[string][]string{"team": {"a"}}}, user.DefaultInfo{Name: "system:anonymous"})
+		user.DefaultInfo{Name: "system:serviceaccount:team:a", Extra: map[string][]string{"team": {"a"}}}, user.DefaultInfo{Name: "system:anonymous"}, user.DefaultInfo{})
 	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "team"}}
 	if s.chance(50) {
 		namespace.Labels = map[string]string{pick(r, keys...): pick(r, words...)}
@@ -221,8 +222,9 @@ var namespaceTree = &tree{form: record, fields: []member{{name: "metadata", tree
 // modes of policies: how much is guarded, how much can fail on some values, how deep expressions are.
 var modes = []struct{ guarded, risky, depth int }{
 	{0, 60, 2},   // nothing is guarded
+	{0, 30, 1},   // nor in these
 	{100, 0, 2},  // everything is
-	{85, 10, 2},  // most things are
+	{70, 20, 2},  // most things are
 	{100, 90, 0}, // only functions fail
 }
 
@@ -610,10 +612,10 @@ func TestWhatIsProvedDoesNotFail(t *testing.T) {
 	if len(s.unsound) > 0 {
 		t.Errorf("%d expressions are proved and fail", len(s.unsound))
 	}
-	if 4*(s.failed+s.found) < s.expressions {
+	if 3*(s.failed+s.found) < s.expressions {
 		t.Errorf("only %d of %d expressions fail: the requests or the expressions are too tame", s.failed+s.found, s.expressions)
 	}
-	if 10*s.open() > s.expressions {
+	if 20*s.open() > s.expressions {
 		t.Errorf("%d of %d expressions are unproved", s.open(), s.expressions)
 	}
 }

@@ -20,7 +20,7 @@ type term struct {
 	name  string // of a root, field or function
 	args  []*term
 	seq   int32   // of elements and fresh values: which one
-	value ref.Val // of a constant
+	value ref.Val // of a constant, and of a function of constants
 	shape *schema.Shape
 	// general are the terms for every item of a list that this one, or a part of it, is an item of:
 	// what is known of them is known of it.
@@ -43,6 +43,7 @@ const (
 	someTerm           // optional.of(args[0])
 	noneTerm           // optional.none()
 	keptTerm           // a list of some of the items of args[0], in another or the same order
+	keysTerm           // a list of keys of the map args[0]: all, or some that a text selects
 	freshTerm          // anything of its shape
 )
 
@@ -237,6 +238,11 @@ func (ts *terms) kept(of *term, text string) *term {
 	return ts.make(term{kind: keptTerm, name: text, args: []*term{of}, shape: schema.ListOf(itemShape(of))})
 }
 
+// keys is a list of keys of a map: all of them, or those that the text of an expression selects.
+func (ts *terms) keys(of *term, text string) *term {
+	return ts.make(term{kind: keysTerm, name: text, args: []*term{of}, shape: schema.ListOf(textShape)})
+}
+
 func (ts *terms) fresh(s *schema.Shape) *term {
 	ts.seq++
 	return ts.make(term{kind: freshTerm, seq: ts.seq, shape: s})
@@ -311,6 +317,8 @@ func (t *term) String() string {
 		return "optional.of(" + list(t.args) + ")"
 	case noneTerm:
 		return "optional.none()"
+	case keysTerm:
+		return "keys of " + t.args[0].String()
 	case keptTerm:
 		return "some of " + t.args[0].String()
 	}
@@ -346,7 +354,7 @@ func constShape(v ref.Val) *schema.Shape {
 	case *types.Type:
 		return &schema.Shape{Kinds: schema.Type}
 	}
-	return &schema.Shape{Kinds: schema.Opaque}
+	return &schema.Shape{Kinds: schema.Opaque, Name: v.Type().TypeName()}
 }
 
 // itemShape is the shape of the items of a list, or of the values of a map.

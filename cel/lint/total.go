@@ -212,6 +212,8 @@ func (a *analysis) given(c Case) *state {
 	if c.Kind.Kind == "" {
 		return s
 	}
+	know("request", c.Kind.Group, "kind", "group")
+	know("request", c.Kind.Version, "kind", "version")
 	know("request", c.Kind.Kind, "kind", "kind")
 	if c.Operation != admission.Connect {
 		for _, root := range []string{"object", "oldObject"} {

@@ -5,6 +5,7 @@ import (
 	"math"
 	"net/netip"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -53,6 +54,21 @@ func (e *evaluation) transfer(o overload, node int64, function string, s *state,
 		}
 	case "reverse", "distinct", "sort", "@sortByAssociatedKeys":
 		result = e.kept(args[0], fmt.Sprint(function, ids(args)))
+	case "max", "min":
+		result = e.terms.call(function, itemShape(args[0]).With(e.itemKinds(s, args[0])), args...)
+	case "sum":
+		if k := e.itemKinds(s, args[0]); k != 0 && k&(k-1) == 0 {
+			if least, _ := e.sizeBounds(s, args[0]); least > 0 {
+				shape = &schema.Shape{Kinds: k, Min: minInt, Max: maxInt}
+			}
+		}
+		result = e.terms.call(function, shape, args...)
+	case "first", "last":
+		result = e.terms.call(function, schema.OptionalOf(itemShape(args[0])), args...)
+	case "value":
+		result = e.terms.call(function, itemShape(args[0]), args...)
+	case "optional.ofNonZeroValue":
+		result = e.terms.call(function, schema.OptionalOf(args[0].shape), args...)
 	case operators.Add:
 		if o.id == "add_list" {
 			shape = schema.ListOf(schema.Join(itemShape(args[0]), itemShape(args[1])))
@@ -148,10 +164,8 @@ func parses(format schema.Text, predicate string, ok func(string) bool) rule {
 		if format != schema.AnyText && t.shape.Text == format {
 			return "", nil
 		}
-		if c := s.equal(t, e.terms); c != nil {
-			if text, isText := c.value.(types.String); isText && ok != nil && ok(string(text)) {
-				return "", nil
-			}
+		if texts := e.options(s, t); ok != nil && len(texts) > 0 && !slices.ContainsFunc(texts, func(text string) bool { return !ok(text) }) {
+			return "", nil
 		}
 		if predicate != "" {
 			if v, known := s.find(e.terms.call(predicate, boolShape, args...), truthFact); known && v == 1 {
@@ -164,6 +178,47 @@ func parses(format schema.Text, predicate string, ok func(string) bool) rule {
 		}
 		return why, nil
 	}
+}
+
+// options are the texts that a term is one of: a constant, or those of a list of constants that it is in.
+// None if they are not known.
+func (e *evaluation) options(s *state, t *term) []string {
+	if c := s.equal(t, e.terms); c != nil {
+		if text, ok := c.value.(types.String); ok {
+			return []string{string(text)}
+		}
+		return nil
+	}
+	for _, f := range s.facts {
+		in := e.terms.all[f.key.term()]
+		if f.key.aspect() != truthFact || f.value != 1 || in.kind != callTerm || in.name != operators.In || in.args[0] != t || in.args[1].kind != listTerm {
+			continue
+		}
+		var texts []string
+		for _, a := range in.args[1].args {
+			if text, ok := a.value.(types.String); ok && a.kind == constTerm {
+				texts = append(texts, string(text))
+			}
+		}
+		if len(texts) == len(in.args[1].args) {
+			return texts
+		}
+	}
+	return nil
+}
+
+// found is the rule of a search for text, which gives -1 or an index.
+func found(e *evaluation, s *state, args []*term) (string, *schema.Shape) {
+	_, most := e.sizeBounds(s, args[0])
+	return "", &schema.Shape{Kinds: schema.Int, Min: -1, Max: most}
+}
+
+// held is the rule of value(), which fails on an optional without one.
+func held(e *evaluation, s *state, args []*term) (string, *schema.Shape) {
+	if v, ok := s.find(e.terms.call("hasValue", boolShape, args...), truthFact); ok && v == 1 {
+		return "", nil
+	}
+	return "there may be no value, ask hasValue() before", nil
 }
 
 // digits is the rule of conversions of text to numbers: text that a regular expression restricts to a
@@ -347,9 +402,9 @@ var rules = map[string]rule{
 	"contains_string": never, "starts_with_string": never, "ends_with_string": never,
 	"matches": pattern(1), "matches_string": pattern(1),
 	"string_find_string": pattern(1), "string_find_all_string": pattern(1), "string_find_all_string_int": pattern(1),
-	"string_char_at_int": may("the index may be out of range"), "string_substring_int": may("the index may be out of range"), "string_substring_int_int": may("the index may be out of range"),
-	"string_index_of_string": never, "string_last_index_of_string": never,
-	"string_index_of_string_int": may("the index may be out of range"), "string_last_index_of_string_int": may("the index may be out of range"),
+	"string_char_at_int": within, "string_substring_int": within, "string_substring_int_int": within,
+	"string_index_of_string": found, "string_last_index_of_string": found,
+	"string_index_of_string_int": offset, "string_last_index_of_string_int": offset,
 	"string_lower_ascii": never, "string_upper_ascii": never, "string_trim": never,
 	"string_replace_string_string": never, "string_replace_string_string_int": never,
 	"string_split_string": parts, "string_split_string_int": never,
@@ -395,21 +450,18 @@ var rules = map[string]rule{
 
 	// Lists.
 	"list_a_index_of_int": never, "list_a_last_index_of_int": never, "list_includes_dyn_dyn": never,
-	"list_bool_is_sorted_bool": may("items may not compare"), "list_bytes_is_sorted_bool": may("items may not compare"), "list_double_is_sorted_bool": may("items may not compare"),
-	"list_duration_is_sorted_bool": may("items may not compare"), "list_int_is_sorted_bool": may("items may not compare"), "list_string_is_sorted_bool": itemsOf(schema.String, false),
-	"list_timestamp_is_sorted_bool": may("items may not compare"), "list_uint_is_sorted_bool": may("items may not compare"),
-	"list_bool_max_bool": may("the list may be empty"), "list_bytes_max_bytes": may("the list may be empty"), "list_double_max_double": may("the list may be empty"),
-	"list_duration_max_duration": may("the list may be empty"), "list_int_max_int": itemsOf(schema.Int, true), "list_string_max_string": itemsOf(schema.String, true),
-	"list_timestamp_max_timestamp": may("the list may be empty"), "list_uint_max_uint": may("the list may be empty"),
-	"list_bool_min_bool": may("the list may be empty"), "list_bytes_min_bytes": may("the list may be empty"), "list_double_min_double": may("the list may be empty"),
-	"list_duration_min_duration": may("the list may be empty"), "list_int_min_int": itemsOf(schema.Int, true), "list_string_min_string": itemsOf(schema.String, true),
-	"list_timestamp_min_timestamp": may("the list may be empty"), "list_uint_min_uint": may("the list may be empty"),
-	"list_double_sum_double": may("items may not be numbers"), "list_duration_sum_duration": may("the sum may be out of range"), "list_int_sum_int": may("the sum may not fit an int"), "list_uint_sum_uint": may("the sum may not fit a uint"),
-	"list_distinct": never, "list_reverse": never, "list_flatten": may("an item may be no list"), "list_flatten_int": may("the depth may be negative"),
-	"list_first": never, "list_last": never, "list_slice": may("the index may be out of range"), "lists_range": may("the list may be too long"),
-	"list_bool_sort": may("items may not compare"), "list_bytes_sort": may("items may not compare"), "list_double_sort": may("items may not compare"), "list_int_sort": may("items may not compare"),
-	"list_string_sort": may("items may not compare"), "list_uint_sort": may("items may not compare"),
-	"list_google.protobuf.Duration_sort": may("items may not compare"), "list_google.protobuf.Timestamp_sort": may("items may not compare"),
+	"list_bool_is_sorted_bool": ordered(false), "list_bytes_is_sorted_bool": ordered(false), "list_double_is_sorted_bool": ordered(false), "list_duration_is_sorted_bool": ordered(false),
+	"list_int_is_sorted_bool": ordered(false), "list_string_is_sorted_bool": ordered(false), "list_timestamp_is_sorted_bool": ordered(false), "list_uint_is_sorted_bool": ordered(false),
+	"list_bool_max_bool": ordered(true), "list_bytes_max_bytes": ordered(true), "list_double_max_double": ordered(true), "list_duration_max_duration": ordered(true),
+	"list_int_max_int": ordered(true), "list_string_max_string": ordered(true), "list_timestamp_max_timestamp": ordered(true), "list_uint_max_uint": ordered(true),
+	"list_bool_min_bool": ordered(true), "list_bytes_min_bytes": ordered(true), "list_double_min_double": ordered(true), "list_duration_min_duration": ordered(true),
+	"list_int_min_int": ordered(true), "list_string_min_string": ordered(true), "list_timestamp_min_timestamp": ordered(true), "list_uint_min_uint": ordered(true),
+	"list_double_sum_double": may("items may not be numbers"), "list_duration_sum_duration": may("the sum may be out of range"), "list_int_sum_int": sums, "list_uint_sum_uint": may("the sum may not fit a uint"),
+	"list_distinct": never, "list_reverse": never, "list_flatten": never, "list_flatten_int": depth,
+	"list_first": never, "list_last": never, "list_slice": within, "lists_range": lengths,
+	"list_bool_sort": ordered(false), "list_bytes_sort": ordered(false), "list_double_sort": ordered(false), "list_int_sort": ordered(false),
+	"list_string_sort": ordered(false), "list_uint_sort": ordered(false),
+	"list_google.protobuf.Duration_sort": ordered(false), "list_google.protobuf.Timestamp_sort": ordered(false),
 	"list_bool_sortByAssociatedKeys": may("keys may not compare"), "list_bytes_sortByAssociatedKeys": may("keys may not compare"), "list_double_sortByAssociatedKeys": may("keys may not compare"),
 	"list_int_sortByAssociatedKeys": may("keys may not compare"), "list_string_sortByAssociatedKeys": may("keys may not compare"), "list_uint_sortByAssociatedKeys": may("keys may not compare"),
 	"list_google.protobuf.Duration_sortByAssociatedKeys": may("keys may not compare"), "list_google.protobuf.Timestamp_sortByAssociatedKeys": may("keys may not compare"),
@@ -418,7 +470,7 @@ var rules = map[string]rule{
 
 	// Optionals.
 	"optional_none": never, "optional_of": never, "optional_ofNonZeroValue": never, "optional_hasValue": never,
-	"optional_value": may("there may be no value"), "optional_or_optional": never, "optional_orValue_value": never,
+	"optional_value": held, "optional_or_optional": never, "optional_orValue_value": never,
 	"optional_unwrap": may("an item may be no optional"), "optional_unwrapOpt": may("an item may be no optional"),
 
 	// Quantities.

@@ -103,12 +103,16 @@ func treeOf(t reflect.Type) *tree {
 	return n
 }
 
-// leftOut tells the fields that the sampler does not touch: what the server writes itself, what
+// leavesOut tells the fields that the sampler does not touch: what the server writes itself, what
 // decides how the rest is read, and status.
-func leftOut(of *tree, name string) bool {
+func (s sampler) leavesOut(of *tree, name string) bool {
 	switch name {
-	case "kind", "apiVersion", "status", "type", "ephemeralContainers":
+	case "kind", "apiVersion", "type", "ephemeralContainers":
 		return true
+	case "status":
+		return !s.stored
+	case "deletionTimestamp", "deletionGracePeriodSeconds", "generation", "ownerReferences", "managedFields":
+		return of.owner == "ObjectMeta" && !s.stored
 	}
 	return of.owner == "ObjectMeta" && name != "labels" && name != "annotations" && name != "finalizers" && name != "generateName"
 }
@@ -163,7 +167,11 @@ func treeOfSchema(s *apiextensionsv1.JSONSchemaProps) *tree {
 }
 
 // sampler makes the values of objects.
-type sampler struct{ *rand.Rand }
+type sampler struct {
+	*rand.Rand
+	// stored objects have what the server writes besides.
+	stored bool
+}
 
 func pick[T any](r *rand.Rand, from ...T) T { return from[r.IntN(len(from))] }
 
@@ -229,7 +237,7 @@ func (s sampler) value(n *tree, name string, depth int) any {
 		m := map[string]any{}
 		for _, f := range n.fields {
 			required := filled[f.name] || !f.optional && (f.tree.form != list || s.chance(50))
-			if required || depth < 12 && !leftOut(n, f.name) && s.chance(60/(depth+1)) {
+			if required || depth < 12 && !s.leavesOut(n, f.name) && s.chance(60/(depth+1)) {
 				m[f.name] = s.value(f.tree, f.name, depth+1)
 				if f.nullable && s.chance(40) {
 					m[f.name] = nil
@@ -255,7 +263,7 @@ func (s sampler) mutate(v any, n *tree, depth int) any {
 		for _, f := range n.fields {
 			if y, ok := out[f.name]; ok {
 				out[f.name] = s.mutate(y, f.tree, depth+1)
-			} else if !leftOut(n, f.name) && s.chance(25) {
+			} else if !s.leavesOut(n, f.name) && s.chance(25) {
 				out[f.name] = s.value(f.tree, f.name, depth+1)
 				if f.nullable && s.chance(40) {
 					out[f.name] = nil
