@@ -56,8 +56,9 @@ type Finding struct {
 	// Start and End are the part of Text that is wrong, in characters. Both 0: the whole.
 	Start, End int
 	Message    string
-	// Hint says how to mend it.
+	// Hint says how to mend it, and Fix is a change that does; nil if none is known.
 	Hint string
+	Fix  *Fix
 	// Case is the form of requests that it is about; nil: all.
 	Case *Case
 	// Witness is a request that shows it, or nil.

@@ -74,10 +74,10 @@ func (in *input) broken(p Proof) []Finding {
 		f := in.open(p, at)
 		if w, c := in.witness(p, at); w != nil {
 			f.Severity, f.Case, f.Witness = Error, &c, w
-			broken = append(broken, f)
+			broken = append(broken, in.mended(f, p, at))
 			continue
 		}
-		unproved = append(unproved, f)
+		unproved = append(unproved, in.mended(f, p, at))
 	}
 	if len(broken) > 0 {
 		return broken
@@ -94,5 +94,17 @@ func (in *input) open(p Proof, at site) Finding {
 		f.Name, f.Text = in.proofs[i].Name, in.proofs[i].Text
 	}
 	f.Start, f.End = span([]rune(f.Text), []rune(at.Source), at.Start, at.End)
+	return f
+}
+
+// mended is the finding with the guard that helps, if there is one.
+func (in *input) mended(f Finding, p Proof, at site) Finding {
+	if f.Fix = in.fix(p, at, f.Witness); f.Fix == nil {
+		return f
+	}
+	f.Hint = "guard it: " + f.Fix.Part
+	if f.Fix.Field != f.Field {
+		f.Hint = "guard it in " + f.Fix.Field + ": " + f.Fix.Part
+	}
 	return f
 }
