@@ -99,6 +99,7 @@ func (o *lintOptions) run(cmd *cobra.Command) error {
 	if err := l.all(subjects, cmd.ErrOrStderr()); err != nil {
 		return err
 	}
+	l.remark(subjects, stderr)
 	if err := l.save(); err != nil {
 		return err
 	}
@@ -161,6 +162,21 @@ func newLinter(ctx context.Context, o *lintOptions, resources *schema.Table) *li
 		resources = schema.BuiltIn(schema.Newest)
 	}
 	return &linter{options: o, ctx: ctx, resources: resources, lines: map[string][]string{}}
+}
+
+// remark names what nothing describes, each once, if that may be why an expression is not proved.
+func (l *linter) remark(subjects []subject, p *printer) {
+	var names []string
+	for j := range lintJobs(subjects) {
+		if slices.ContainsFunc(l.findings, func(f lintFinding) bool { return f.Policy == j.policy && f.Rule == "total" }) {
+			names = append(names, lint.Undescribed(j.subject.set, j.policy, l.resources)...)
+		}
+	}
+	slices.Sort(names)
+	for _, name := range slices.Compact(names) {
+		p.printf("%s %s\n", p.paint(faint, "note:"), clean(name+": nothing describes it, so its objects may have any form; give its CustomResourceDefinition with --crd"))
+	}
+	_ = p.flush()
 }
 
 func (l *linter) has(severity lint.Severity) bool {
