@@ -67,7 +67,7 @@ func (e *evaluation) call(x ast.Expr, s *state) []outcome {
 		args = append([]ast.Expr{c.Target()}, args...)
 	}
 	results := e.all(args, s, func(s *state, values []*term) []outcome { return e.apply(x, s, values) })
-	if breaking[c.FunctionName()] {
+	if breaking[c.FunctionName()] && len(e.ast.GetOverloadIDs(x.ID())) == 1 {
 		return fatal(results, true)
 	}
 	return results
@@ -316,6 +316,11 @@ func (e *evaluation) dispatch(x ast.Expr, s *state, args []*term) []outcome {
 		unmatched = true
 	})
 	var out []outcome
+	for i, a := range args {
+		if rest := e.itemKinds(s, a) &^ itemsTaken(candidates, i); s.kinds(a)&schema.List != 0 && rest != 0 {
+			out = append(out, e.fault(s, x.ID(), "%s does not take an item that is %s, which %s can have", display(c.FunctionName()), kindNames(rest), a))
+		}
+	}
 	if unmatched {
 		texts := make([]string, len(args))
 		for i, a := range args {
@@ -339,6 +344,25 @@ func (e *evaluation) dispatch(x ast.Expr, s *state, args []*term) []outcome {
 		}
 	}
 	return out
+}
+
+// itemsTaken are the kinds that the first item of a list can have at a place: an overload for a list of
+// one type looks at it, although what an expression declares need not be so (cel-go common/types/types.go,
+// defaultIsAssignableRuntimeType). Of lists in a list it does not matter: flatten is declared without guards.
+func itemsTaken(candidates []overload, place int) schema.Kinds {
+	var k schema.Kinds
+	for _, o := range candidates {
+		t := o.args[place]
+		if t.Kind() != types.ListKind || len(t.Parameters()) != 1 {
+			return schema.Every
+		}
+		item := kindOf(t.Parameters()[0])
+		if item == 0 || item == schema.List {
+			return schema.Every
+		}
+		k |= item
+	}
+	return k
 }
 
 // anyType tells whether some overload takes values of every type at a place.

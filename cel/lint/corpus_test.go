@@ -269,6 +269,11 @@ var skeletons = sync.OnceValues(func() (map[string]map[string]any, error) {
 	return s, yaml.UnmarshalStrict(text, &s)
 })
 
+// team is the metadata of a namespace as the server stores it.
+func team(labels map[string]string) metav1.ObjectMeta {
+	return metav1.ObjectMeta{Name: "team", Labels: labels, UID: "9c2d6f0e-4b1a-4c3e-8f57-2a6b1d0e9c44", CreationTimestamp: metav1.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)}
+}
+
 // prepared is a request as the evaluator takes it.
 func prepared(t *testing.T, c corpusCase, r corpusRequest) *harness.Prepared {
 	t.Helper()
@@ -310,7 +315,7 @@ func prepared(t *testing.T, c corpusCase, r corpusRequest) *harness.Prepared {
 		request.User = *r.User
 	}
 	cluster := harness.Cluster{Resources: corpusResources(), Allow: []harness.Permission{}, Params: []*unstructured.Unstructured{},
-		Namespaces: map[string]*corev1.Namespace{"team": {ObjectMeta: metav1.ObjectMeta{Name: "team", Labels: r.NamespaceLabels}}}}
+		Namespaces: map[string]*corev1.Namespace{"team": {ObjectMeta: team(r.NamespaceLabels)}}}
 	if c.ParamKind != "" {
 		apiVersion, kind, _ := strings.Cut(c.ParamKind, " ")
 		param := numbers64(merged(map[string]any{"apiVersion": apiVersion, "kind": kind,

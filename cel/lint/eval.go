@@ -271,8 +271,9 @@ func (e *evaluation) variable(sel ast.SelectExpr, s *state, node int64) []outcom
 // breaking are functions that fail the whole expression when an argument is an error, or of a kind
 // that they do not take: cel-go counts the cost of a call after it whatever came out, and for these
 // it takes the arguments for what they are declared as (cel-go ext/lists.go and interpreter/runtimecost.go).
-// The panic becomes the error of the evaluation.
-var breaking = map[string]bool{"distinct": true, "flatten": true}
+// The panic becomes the error of the evaluation. It knows these by their overload, so that a call that
+// can be of several is not among them.
+var breaking = map[string]bool{"distinct": true, "flatten": true, "sort": true, "@sortByAssociatedKeys": true}
 
 // fatal marks the errors among the outcomes as such that nothing absorbs, or no more: an expression
 // that reads a variable has its error as a value.

@@ -1,6 +1,7 @@
 package lint
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -60,9 +61,13 @@ func TestBreakingFunctions(t *testing.T) {
 	breaks, calls := map[string]bool{}, 0
 	for name, d := range env.Functions() {
 		for _, o := range d.OverloadDecls() {
-			for _, argument := range []string{"missing", "int", "text", "list", "map", "null"} {
-				for at := range o.ArgTypes() {
-					text, ok := callOf(name, o, at, "object."+argument)
+			for _, argument := range []string{"missing", "int", "text", "list", "map", "null", ""} {
+				for at, of := range o.ArgTypes() {
+					x := "object." + argument
+					if argument == "" { // an error of the type that is declared
+						x = fmt.Sprintf("(object.missing ? %s : %s)", valueOf(of), valueOf(of))
+					}
+					text, ok := callOf(name, o, at, x)
 					if !ok {
 						continue
 					}
@@ -90,20 +95,28 @@ func TestBreakingFunctions(t *testing.T) {
 	}
 }
 
-// callOf is a call with one argument put in.
-func callOf(name string, o *decls.OverloadDecl, at int, argument string) (text string, ok bool) {
-	values := map[string]string{
+// valueOf is a value of a type, "" if none is known.
+func valueOf(t *types.Type) string {
+	if t.Kind() == types.TypeParamKind {
+		return "dyn(1)"
+	}
+	if t.Kind() == types.ListKind && len(t.Parameters()) == 1 {
+		return "[" + valueOf(t.Parameters()[0]) + "]"
+	}
+	return map[string]string{
 		"bool": "true", "int": "1", "uint": "1u", "double": "1.0", "string": "'1'", "bytes": "b'a'", "list": "[]", "map": "{}", "dyn": "dyn(1)", "type": "int",
 		"google.protobuf.Duration": "duration('1s')", "google.protobuf.Timestamp": "timestamp('2020-01-01T00:00:00Z')", "optional_type": "optional.none()",
 		"net.IP": "ip('1.1.1.1')", "net.CIDR": "cidr('1.1.1.0/24')", "kubernetes.Quantity": "quantity('1')", "kubernetes.URL": "url('https://a')", "kubernetes.Semver": "semver('1.0.0')",
 		"kubernetes.authorization.Authorizer": "authorizer",
-	}
+	}[t.TypeName()]
+}
+
+// callOf is a call with one argument put in.
+func callOf(name string, o *decls.OverloadDecl, at int, argument string) (text string, ok bool) {
 	var args []string
 	for i, t := range o.ArgTypes() {
-		v, known := values[t.TypeName()]
-		if t.Kind() == types.TypeParamKind {
-			v, known = "dyn(1)", true
-		}
+		v := valueOf(t)
+		known := v != ""
 		if i == at {
 			v, known = argument, true
 		}
@@ -111,6 +124,9 @@ func callOf(name string, o *decls.OverloadDecl, at int, argument string) (text s
 			return "", false
 		}
 		args = append(args, v)
+	}
+	if name == "@sortByAssociatedKeys" { // what the macro sortBy is
+		return "[1].sortBy(x, " + args[1] + "[0])", true
 	}
 	if o.IsMemberFunction() {
 		return args[0] + "." + name + "(" + strings.Join(args[1:], ", ") + ")", true

@@ -155,7 +155,7 @@ func (k *soundKind) request(t testing.TB, r *rand.Rand) (soundRequest, error) {
 	}
 	q.User = pick(r, user.DefaultInfo{Name: "ann"}, user.DefaultInfo{Name: "a-b", UID: "1", Groups: []string{"a", "main"}, Extra: map[string][]string{"a": {"b"}, "team": {"1", "a-b"}}},
 		user.DefaultInfo{Name: "system:serviceaccount:team:a", Extra: map[string][]string{"team": {"a"}}}, user.DefaultInfo{Name: "system:anonymous"}, user.DefaultInfo{})
-	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "team"}}
+	namespace := &corev1.Namespace{ObjectMeta: team(nil)}
 	if s.chance(50) {
 		namespace.Labels = map[string]string{pick(r, keys...): pick(r, words...)}
 		namespace.Annotations = map[string]string{pick(r, keys...): ""}

@@ -266,19 +266,6 @@ func pattern(place int) rule {
 	}
 }
 
-// itemsOf is the rule of functions that fail on a list with items of other kinds, or on an empty one.
-func itemsOf(kinds schema.Kinds, nonEmpty bool) rule {
-	return func(e *evaluation, s *state, args []*term) (string, *schema.Shape) {
-		if k := e.itemKinds(s, args[0]) &^ kinds; k != 0 {
-			return "an item may be " + kindNames(k), nil
-		}
-		if least, _ := e.sizeBounds(s, args[0]); nonEmpty && least < 1 {
-			return "the list may be empty", nil
-		}
-		return "", nil
-	}
-}
-
 // itemKinds are the kinds that items of a list can have.
 func (e *evaluation) itemKinds(s *state, l *term) schema.Kinds {
 	if l.kind == listTerm {
@@ -365,7 +352,7 @@ func formats(e *evaluation, s *state, args []*term) (string, *schema.Shape) {
 			}
 		case "d":
 		case "f", "e":
-			takes |= schema.Double
+			takes = schema.Double
 		case "b":
 			takes |= schema.Bool
 		case "x", "X":
@@ -409,7 +396,7 @@ var rules = map[string]rule{
 	"string_replace_string_string": never, "string_replace_string_string_int": never,
 	"string_split_string": parts, "string_split_string_int": never,
 	"strings_quote": never, "string_format": formats,
-	"list_join": itemsOf(schema.String, false), "list_join_string": itemsOf(schema.String, false),
+	"list_join": never, "list_join_string": never,
 
 	// Sizes.
 	"size_string": never, "size_bytes": never, "size_list": never, "size_map": never,
@@ -448,30 +435,30 @@ var rules = map[string]rule{
 	"timestamp_to_hours_with_tz": zone, "timestamp_to_minutes_with_tz": zone, "timestamp_to_seconds_tz": zone, "timestamp_to_milliseconds_with_tz": zone,
 	"duration_to_hours": never, "duration_to_minutes": never, "duration_to_seconds": never, "duration_to_milliseconds": never,
 
-	// Lists.
+	// Lists. An overload for a list of one type gets no other items than of that type (see itemsTaken);
+	// one for ints stands for all, where it is not known which.
 	"list_a_index_of_int": never, "list_a_last_index_of_int": never, "list_includes_dyn_dyn": never,
-	"list_bool_is_sorted_bool": ordered(false), "list_bytes_is_sorted_bool": ordered(false), "list_double_is_sorted_bool": ordered(false), "list_duration_is_sorted_bool": ordered(false),
-	"list_int_is_sorted_bool": ordered(false), "list_string_is_sorted_bool": ordered(false), "list_timestamp_is_sorted_bool": ordered(false), "list_uint_is_sorted_bool": ordered(false),
-	"list_bool_max_bool": ordered(true), "list_bytes_max_bytes": ordered(true), "list_double_max_double": ordered(true), "list_duration_max_duration": ordered(true),
-	"list_int_max_int": ordered(true), "list_string_max_string": ordered(true), "list_timestamp_max_timestamp": ordered(true), "list_uint_max_uint": ordered(true),
-	"list_bool_min_bool": ordered(true), "list_bytes_min_bytes": ordered(true), "list_double_min_double": ordered(true), "list_duration_min_duration": ordered(true),
-	"list_int_min_int": ordered(true), "list_string_min_string": ordered(true), "list_timestamp_min_timestamp": ordered(true), "list_uint_min_uint": ordered(true),
-	"list_double_sum_double": may("items may not be numbers"), "list_duration_sum_duration": may("the sum may be out of range"), "list_int_sum_int": sums, "list_uint_sum_uint": may("the sum may not fit a uint"),
+	"list_bool_is_sorted_bool": never, "list_bytes_is_sorted_bool": never, "list_double_is_sorted_bool": never, "list_duration_is_sorted_bool": never,
+	"list_int_is_sorted_bool": never, "list_string_is_sorted_bool": never, "list_timestamp_is_sorted_bool": never, "list_uint_is_sorted_bool": never,
+	"list_bool_max_bool": notNothing, "list_bytes_max_bytes": notNothing, "list_double_max_double": notNothing, "list_duration_max_duration": notNothing,
+	"list_int_max_int": notNothing, "list_string_max_string": notNothing, "list_timestamp_max_timestamp": notNothing, "list_uint_max_uint": notNothing,
+	"list_bool_min_bool": notNothing, "list_bytes_min_bytes": notNothing, "list_double_min_double": notNothing, "list_duration_min_duration": notNothing,
+	"list_int_min_int": notNothing, "list_string_min_string": notNothing, "list_timestamp_min_timestamp": notNothing, "list_uint_min_uint": notNothing,
+	"list_double_sum_double": never, "list_duration_sum_duration": may("the sum may be out of range"), "list_int_sum_int": sums, "list_uint_sum_uint": may("the sum may not fit a uint"),
 	"list_distinct": never, "list_reverse": never, "list_flatten": never, "list_flatten_int": depth,
 	"list_first": never, "list_last": never, "list_slice": within, "lists_range": lengths,
-	"list_bool_sort": ordered(false), "list_bytes_sort": ordered(false), "list_double_sort": ordered(false), "list_int_sort": ordered(false),
-	"list_string_sort": ordered(false), "list_uint_sort": ordered(false),
-	"list_google.protobuf.Duration_sort": ordered(false), "list_google.protobuf.Timestamp_sort": ordered(false),
-	"list_bool_sortByAssociatedKeys": may("keys may not compare"), "list_bytes_sortByAssociatedKeys": may("keys may not compare"), "list_double_sortByAssociatedKeys": may("keys may not compare"),
-	"list_int_sortByAssociatedKeys": may("keys may not compare"), "list_string_sortByAssociatedKeys": may("keys may not compare"), "list_uint_sortByAssociatedKeys": may("keys may not compare"),
-	"list_google.protobuf.Duration_sortByAssociatedKeys": may("keys may not compare"), "list_google.protobuf.Timestamp_sortByAssociatedKeys": may("keys may not compare"),
+	"list_bool_sort": never, "list_bytes_sort": never, "list_double_sort": never, "list_int_sort": oneType(0),
+	"list_string_sort": never, "list_uint_sort": never,
+	"list_google.protobuf.Duration_sort": never, "list_google.protobuf.Timestamp_sort": never,
+	"list_bool_sortByAssociatedKeys": never, "list_bytes_sortByAssociatedKeys": never, "list_double_sortByAssociatedKeys": never,
+	"list_int_sortByAssociatedKeys": oneType(1), "list_string_sortByAssociatedKeys": never, "list_uint_sortByAssociatedKeys": never,
+	"list_google.protobuf.Duration_sortByAssociatedKeys": never, "list_google.protobuf.Timestamp_sortByAssociatedKeys": never,
 	"list_sets_contains_list": never, "list_sets_equivalent_list": never, "list_sets_intersects_list": never,
-	"@mapInsert_map_key_value": may("the key may be there already"), "@mapInsert_map_map": may("a key may be there already"),
 
 	// Optionals.
 	"optional_none": never, "optional_of": never, "optional_ofNonZeroValue": never, "optional_hasValue": never,
 	"optional_value": held, "optional_or_optional": never, "optional_orValue_value": never,
-	"optional_unwrap": may("an item may be no optional"), "optional_unwrapOpt": may("an item may be no optional"),
+	"optional_unwrap": never, "optional_unwrapOpt": never,
 
 	// Quantities.
 	"string_to_quantity": parses(schema.QuantityText, "isQuantity", isQuantity), "is_quantity_string": never,
@@ -518,8 +505,10 @@ func init() {
 	}
 }
 
-// elsewhere are the overloads that are no calls of values: eval.go and call.go have their rules.
+// elsewhere are the overloads that are no calls of values: eval.go and call.go have their rules. Only
+// the macros transformMap and transformMapEntry call @mapInsert, and comprehension.go follows neither.
 var elsewhere = []string{
+	"@mapInsert_map_key_value", "@mapInsert_map_map",
 	"logical_and", "logical_or", "logical_not", "conditional", "not_strictly_false", "__not_strictly_false__", "equals", "not_equals",
 	"in_list", "in_map", "index_list", "index_map", "optional_list_index_int", "optional_map_index_value",
 	"select_optional_field", "list_optindex_optional_int", "map_optindex_optional_value", "optional_list_optindex_optional_int", "optional_map_optindex_optional_value",

@@ -8,19 +8,20 @@ import (
 	"hangar.io/holdshort/cel/schema"
 )
 
-// ordered is the rule of functions that compare the items of a list: they are all of one kind that has
-// an order, or all numbers. Which of its overloads runs does not matter: one implementation serves all
-// (apiserver pkg/cel/library/lists.go).
-func ordered(nonEmpty bool) rule {
-	const numbers = schema.Int | schema.Uint | schema.Double
-	const others = schema.Bool | schema.String | schema.Bytes | schema.Timestamp | schema.Duration
+// notNothing is the rule of functions that choose one of the items of a list.
+func notNothing(e *evaluation, s *state, args []*term) (string, *schema.Shape) {
+	if least, _ := e.sizeBounds(s, args[0]); least < 1 {
+		return "the list may be empty", nil
+	}
+	return "", nil
+}
+
+// oneType is the rule of functions that order a list by the items of the argument at a place: they are
+// all of one type, numbers too (cel-go ext/lists.go, sortListByAssociatedKeys).
+func oneType(place int) rule {
 	return func(e *evaluation, s *state, args []*term) (string, *schema.Shape) {
-		k := e.itemKinds(s, args[0])
-		if one := k&(k-1) == 0; k&^numbers != 0 && !(one && k&others != 0) {
-			return "items may not compare", nil
-		}
-		if least, _ := e.sizeBounds(s, args[0]); nonEmpty && least < 1 {
-			return "the list may be empty", nil
+		if k := e.itemKinds(s, args[place]); k&(k-1) != 0 {
+			return "what it orders by may be " + kindNames(k), nil
 		}
 		return "", nil
 	}
