@@ -27,7 +27,7 @@ KONE_LDFLAGS := -X k8s.io/component-base/version.gitVersion=$(KUBERNETES_VERSION
 	-X k8s.io/component-base/version.gitMinor=$(word 2,$(subst ., ,$(KUBERNETES_VERSION)))
 
 .DEFAULT_GOAL := help
-.PHONY: help run test race lint fuzz generate verify e2e soak bench
+.PHONY: help run test race lint fuzz sound generate verify e2e soak bench
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9]+:.*## /{printf "  %-9s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
@@ -51,6 +51,9 @@ lint: $(GOLANGCI) ## go vet and golangci-lint
 fuzz: ## every fuzz target for FUZZTIME
 	hack/fuzz.sh $(FUZZTIME)
 
+sound: ## a million evaluations of random policies: what is proved does not fail
+	$(GO) test -count=1 -v ./cel/lint -run TestWhatIsProvedDoesNotFail -evaluations 1000000
+
 generate: ## make the generated files again
 	cd hack/gen && $(GO) run .
 	$(GO) test -count=1 ./cel/fixture ./policies/profile -run Schema -update
@@ -68,7 +71,7 @@ soak: ## the end-to-end, soundness and fuzz tests at length
 	$(MAKE) fuzz FUZZTIME=2m
 
 bench: ## speed: ratios to the bare dispatcher, and parts of each budget
-	$(GO) test -run '^$$' -bench . ./cel/harness ./internal/project
+	$(GO) test -run '^$$' -bench . ./cel/harness ./cel/lint ./policies ./internal/project
 
 $(GOLANGCI):
 	GOBIN=$(CURDIR)/bin $(GO) install github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(GOLANGCI_VERSION)

@@ -183,7 +183,7 @@ func (c corpusCase) proof(t *testing.T, set *harness.Set) Proof {
 }
 
 // set is the case's policy.
-func (c corpusCase) set(t *testing.T) *harness.Set {
+func (c corpusCase) set(t testing.TB) *harness.Set {
 	spec := admissionv1.ValidatingAdmissionPolicySpec{
 		MatchConstraints: constraints(t, c.Match),
 		Validations:      []admissionv1.Validation{{Expression: c.Expr, MessageExpression: c.Message}},
