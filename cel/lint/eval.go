@@ -53,6 +53,14 @@ type analysis struct {
 	steps     int
 	paths     int // the most that there were at once
 	deep      int // of variables that read variables
+	// remembered is what variables are in a state, under the roots of this analysis.
+	remembered map[reading][]outcome
+}
+
+// reading is a variable that is read in a state.
+type reading struct {
+	state    *state
+	variable string
 }
 
 // expression is one of the policy's.
@@ -265,7 +273,15 @@ func (e *evaluation) variable(sel ast.SelectExpr, s *state, node int64) []outcom
 	}
 	e.deep++
 	defer func() { e.deep-- }()
-	return fatal((&evaluation{analysis: e.analysis, expression: v}).eval(v.ast.Expr(), s), false)
+	at := reading{s, sel.FieldName()}
+	if known, ok := e.remembered[at]; ok {
+		return known
+	}
+	out := slices.Clip(fatal((&evaluation{analysis: e.analysis, expression: v}).eval(v.ast.Expr(), s), false))
+	if e.steps <= maxSteps {
+		e.remembered[at] = out
+	}
+	return out
 }
 
 // breaking are functions that fail the whole expression when an argument is an error, or of a kind
@@ -298,220 +314,6 @@ func readBy(field string, in []outcome) []outcome {
 			f.reader = field
 			out[i].fault = &f
 		}
-	}
-	return out
-}
-
-// entry is one way in which a key can be looked up.
-type entry struct {
-	state *state
-	value *term  // nil: the key is not there
-	other string // unless empty, the operand is of a kind that has no keys, or has no such key, and why that is an error
-	null  bool   // of a kind that is neither map nor list nor optional
-}
-
-// lookup is every way in which a key of an operand can be looked up.
-func (e *evaluation) lookup(s *state, of, key *term) []entry {
-	var out []entry
-	kinds := s.kinds(of)
-	if m := s.narrow(of, schema.Map); m != nil {
-		out = append(out, e.lookupMap(m, of, key)...)
-	}
-	if l := s.narrow(of, schema.List); l != nil {
-		out = append(out, e.lookupList(l, of, key)...)
-	}
-	if rest := kinds &^ (schema.Map | schema.List | schema.Optional); rest != 0 {
-		out = append(out, entry{state: s.narrow(of, rest), null: true, other: fmt.Sprintf("%s can be %s, which has no %s", of, kindNames(rest), keyText(key))})
-	}
-	return out
-}
-
-func keyText(key *term) string {
-	if text, ok := key.value.(types.String); ok && key.kind == constTerm {
-		return "field " + string(text)
-	}
-	return "key " + key.String()
-}
-
-// missing is the fact that a key is not there, as a person reads it.
-func missing(of, key *term) string { return fmt.Sprintf("%s may not have the %s", of, keyText(key)) }
-
-func (e *evaluation) lookupMap(s *state, of, key *term) []entry {
-	var out []entry
-	if k := s.kinds(key); k&^schema.String != 0 {
-		// Maps of Kubernetes objects take no other keys than text; a literal map may.
-		if of.kind == mapTerm {
-			return []entry{{state: s, value: e.fresh(itemShape(of))}, {state: s}}
-		}
-		out = append(out, entry{state: s.narrow(key, k&^schema.String), other: fmt.Sprintf("the key %s can be %s, expected text", key, kindNames(k&^schema.String))})
-		if s = s.narrow(key, schema.String); s == nil {
-			return out
-		}
-	}
-	there := false // the key was found in the map before anything was known of it
-	if constant := s.equal(key, e.terms); constant != nil && constant != key {
-		v, ok := s.find(e.index(of, key, itemShape(of)), presentFact)
-		there = ok && v == 1
-		key = constant
-	}
-	if of.kind == mapTerm {
-		return append(out, e.lookupLiteral(s, of, key)...)
-	}
-	var child *term
-	switch text, isText := key.value.(types.String); {
-	case key.kind == constTerm && isText:
-		f, known := of.shape.Field(string(text))
-		switch {
-		case known && f.Always:
-			return append(out, entry{state: s, value: e.field(of, string(text), f.Shape)})
-		case known:
-			child = e.field(of, string(text), f.Shape)
-		case of.shape.Closed():
-			return append(out, entry{state: s})
-		default:
-			child = e.field(of, string(text), itemShape(of))
-		}
-	default:
-		child = e.index(of, key, itemShape(of))
-	}
-	switch v, known := s.find(child, presentFact); {
-	case there:
-		out = append(out, entry{state: s.with(child, presentFact, 1), value: child})
-	case known && v == 1:
-		out = append(out, entry{state: s, value: child})
-	case known:
-		out = append(out, entry{state: s})
-	default:
-		out = append(out, entry{state: s.with(child, presentFact, 1), value: child}, entry{state: s.with(child, presentFact, 0)})
-	}
-	return out
-}
-
-// lookupLiteral looks a key up in {…}.
-func (e *evaluation) lookupLiteral(s *state, of, key *term) []entry {
-	exact := key.kind == constTerm
-	for i := 0; i+1 < len(of.args); i += 2 {
-		k := of.args[i]
-		if k.kind != constTerm {
-			exact = false
-			continue
-		}
-		if key.kind == constTerm && constantEqual(k, key) {
-			return []entry{{state: s, value: of.args[i+1]}}
-		}
-	}
-	if exact {
-		return []entry{{state: s}}
-	}
-	out := []entry{{state: s}}
-	for i := 0; i+1 < len(of.args); i += 2 {
-		out = append(out, entry{state: s, value: of.args[i+1]})
-	}
-	return out
-}
-
-func (e *evaluation) lookupList(s *state, of, key *term) []entry {
-	if k := s.kinds(key); k&^schema.Int != 0 {
-		out := []entry{{state: s.narrow(key, k&^schema.Int), other: fmt.Sprintf("the index %s can be %s, expected an int", key, kindNames(k&^schema.Int))}}
-		if s = s.narrow(key, schema.Int); s != nil {
-			out = append(out, e.lookupList(s, of, key)...)
-		}
-		return out
-	}
-	least, most := s.bounds(key)
-	if of.kind == listTerm && least == most {
-		if least >= 0 && least < int64(len(of.args)) {
-			return []entry{{state: s, value: of.args[least]}}
-		}
-		return []entry{{state: s}}
-	}
-	item := e.index(of, key, itemShape(of))
-	size := e.size(of)
-	sizeLeast, _ := e.sizeBounds(s, of)
-	if least >= 0 && most < sizeLeast {
-		return []entry{{state: s, value: item}}
-	}
-	if v, ok := s.find(item, presentFact); ok && v == 1 {
-		return []entry{{state: s, value: item}}
-	}
-	there := s.with(item, presentFact, 1)
-	out := []entry{}
-	if there = there.bound(size, max(least, 0)+1, maxInt); there != nil {
-		out = append(out, entry{state: there, value: item})
-	}
-	absent := s
-	if least == most && least >= 0 {
-		absent = s.bound(size, 0, least)
-	}
-	if absent != nil {
-		out = append(out, entry{state: absent})
-	}
-	return out
-}
-
-// read is operand.key, or operand[key].
-func (e *evaluation) read(s *state, of, key *term, node int64) []outcome {
-	if s.kinds(of)&schema.Optional != 0 {
-		return e.readOptional(s, of, key, node)
-	}
-	var out []outcome
-	for _, n := range e.lookup(s, of, key) {
-		switch {
-		case n.other != "":
-			out = append(out, e.fault(n.state, node, "%s", n.other))
-		case n.value == nil:
-			out = append(out, e.fault(n.state, node, "%s", missing(of, key)))
-		default:
-			out = append(out, value(n.state, n.value))
-		}
-	}
-	return out
-}
-
-// readOptional is operand.?key, or operand.key of an optional operand: what is missing is no value.
-func (e *evaluation) readOptional(s *state, of, key *term, node int64) []outcome {
-	switch of.kind {
-	case noneTerm:
-		return []outcome{value(s, of)}
-	case someTerm:
-		of = of.args[0]
-	default:
-		if s.kinds(of)&schema.Optional != 0 {
-			return []outcome{value(s, e.fresh(schema.OptionalOf(schema.Unknown))), e.unknown(s, node, "nothing is known of %s", of)}
-		}
-	}
-	var out []outcome
-	for _, n := range e.lookup(s, of, key) {
-		switch {
-		case n.other != "" && !n.null:
-			out = append(out, e.fault(n.state, node, "%s", n.other))
-		case n.value == nil:
-			out = append(out, value(n.state, e.composite(noneTerm, schema.Optional)))
-		default:
-			out = append(out, value(n.state, e.composite(someTerm, schema.Optional, n.value)))
-		}
-	}
-	return out
-}
-
-// has is has(operand.key): false for a value that has no keys, an error for a list.
-func (e *evaluation) has(s *state, of, key *term, node int64) []outcome {
-	switch of.kind {
-	case noneTerm:
-		return []outcome{value(s, e.truth(false))}
-	case someTerm:
-		of = of.args[0]
-	}
-	if s.kinds(of)&schema.Optional != 0 {
-		return []outcome{e.unknown(s, node, "nothing is known of %s", of)}
-	}
-	var out []outcome
-	for _, n := range e.lookup(s, of, key) {
-		if n.other != "" && !n.null {
-			out = append(out, e.fault(n.state, node, "%s", n.other))
-			continue
-		}
-		out = append(out, value(n.state, e.truth(n.value != nil)))
 	}
 	return out
 }
@@ -581,76 +383,6 @@ func (e *evaluation) conditional(x ast.Expr, s *state) []outcome {
 	})
 }
 
-func (e *evaluation) list(x ast.Expr, s *state) []outcome {
-	l := x.AsList()
-	optional := map[int32]bool{}
-	for _, i := range l.OptionalIndices() {
-		optional[i] = true
-	}
-	return e.all(l.Elements(), s, func(s *state, args []*term) []outcome {
-		var items []*term
-		for i, a := range args {
-			if !optional[int32(i)] {
-				items = append(items, a)
-				continue
-			}
-			switch held, known := e.optional(a); {
-			case !known:
-				return append(e.noOptional(s, a, x.ID()), value(s, e.fresh(schema.ListOf(schema.Unknown))))
-			case held != nil:
-				items = append(items, held)
-			}
-		}
-		return []outcome{value(s, e.composite(listTerm, schema.List, items...))}
-	})
-}
-
-// noOptional is the error of [?x] and {?k: x} for an x that is no optional.
-func (e *evaluation) noOptional(s *state, t *term, node int64) []outcome {
-	rest := s.narrow(t, ^schema.Optional)
-	if rest == nil {
-		return nil
-	}
-	return []outcome{e.fault(rest, node, "%s can be %s, expected an optional", t, kindNames(rest.kinds(t)))}
-}
-
-func (e *evaluation) mapping(x ast.Expr, s *state) []outcome {
-	var parts []ast.Expr
-	optional := map[int]bool{}
-	for _, entry := range x.AsMap().Entries() {
-		m := entry.AsMapEntry()
-		parts = append(parts, m.Key(), m.Value())
-		optional[len(parts)-2] = m.IsOptional()
-	}
-	return e.all(parts, s, func(s *state, args []*term) []outcome {
-		var out []outcome
-		var entries []*term
-		known := true
-		for i := 0; i < len(args); i += 2 {
-			key, v := args[i], args[i+1]
-			keys := schema.String | schema.Bool | schema.Int | schema.Uint
-			if rest := s.kinds(key) &^ keys; rest != 0 {
-				out = append(out, e.fault(s, x.ID(), "the key %s can be %s", key, kindNames(rest)))
-			}
-			if optional[i] {
-				held, is := e.optional(v)
-				if !is {
-					out = append(out, e.noOptional(s, v, x.ID())...)
-				}
-				if known = known && is; held == nil {
-					continue
-				}
-				v = held
-			}
-			entries = append(entries, key, v)
-		}
-		if !known {
-			return append(out, value(s, e.fresh(schema.MapOf(schema.Unknown))))
-		}
-		return append(out, value(s, e.composite(mapTerm, schema.Map, entries...)))
-	})
-}
-
 // all evaluates expressions one after the other, each in what is known from those before.
 func (e *evaluation) all(exprs []ast.Expr, s *state, then func(*state, []*term) []outcome) []outcome {
 	type partial struct {
@@ -713,35 +445,4 @@ func joinPartials[P any](in []P, name func(P) (*state, string), with func(P, *st
 		out = append(out, p)
 	}
 	return out
-}
-
-var kindNameList = []struct {
-	kind schema.Kinds
-	name string
-}{
-	{schema.Null, "null"},
-	{schema.Bool, "a bool"},
-	{schema.Int, "an int"},
-	{schema.Uint, "a uint"},
-	{schema.Double, "a double"},
-	{schema.String, "text"},
-	{schema.Bytes, "bytes"},
-	{schema.List, "a list"},
-	{schema.Map, "a map"},
-	{schema.Timestamp, "a timestamp"},
-	{schema.Duration, "a duration"},
-	{schema.Type, "a type"},
-	{schema.Optional, "an optional"},
-	{schema.Opaque, "a value of a library"},
-}
-
-// kindNames are kinds as a person reads them.
-func kindNames(k schema.Kinds) string {
-	var names []string
-	for _, n := range kindNameList {
-		if k&n.kind != 0 {
-			names = append(names, n.name)
-		}
-	}
-	return strings.Join(names, " or ")
 }

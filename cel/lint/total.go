@@ -96,7 +96,7 @@ type totality struct {
 }
 
 func (r *totality) analyse(c Case) {
-	a := &analysis{terms: newTerms(), functions: r.functions, variables: map[string]*expression{}, texts: map[textKey]string{}}
+	a := &analysis{terms: newTerms(), functions: r.functions, variables: map[string]*expression{}, texts: map[textKey]string{}, remembered: map[reading][]outcome{}}
 	for _, x := range r.checked {
 		if strings.HasPrefix(x.Field, "variables[") {
 			a.variables[x.Name] = &expression{x.Field, x.AST}
@@ -107,7 +107,8 @@ func (r *totality) analyse(c Case) {
 	if len(start) == 0 {
 		return // no request of this case is judged
 	}
-	a.roots = r.roots(a.terms, c, false)
+	a.roots, a.remembered = r.roots(a.terms, c, false), map[reading][]outcome{}
+	withoutAuthorizer := map[reading][]outcome{}
 	unauthorized := maps.Clone(a.roots) // messages and audit annotations have no authorizer
 	delete(unauthorized, "authorizer")
 	delete(unauthorized, "authorizer.requestResource")
@@ -120,7 +121,7 @@ func (r *totality) analyse(c Case) {
 		of := *a
 		of.steps, of.paths = 0, 0
 		if message || annotation {
-			of.roots = unauthorized
+			of.roots, of.remembered = unauthorized, withoutAuthorizer
 		}
 		e := &evaluation{analysis: &of, expression: &expression{x.Field, x.AST}}
 		for _, s := range start {
