@@ -201,7 +201,8 @@ func (s *skeleton) accepts(o map[string]any) bool {
 	return true
 }
 
-// like tells whether a value has the form of another: its keys, and items if it has any.
+// like tells whether a value has the form of another: its keys, items if it has any, and no zero where
+// it has a number, which is a port or a count.
 func like(v, form any) bool {
 	switch f := form.(type) {
 	case map[string]any:
@@ -227,6 +228,8 @@ func like(v, form any) bool {
 		s, ok := v.(string)
 		_, number := v.(int64) // a quantity
 		return ok && (s != "" || f == "") || number
+	case int64:
+		return v != nil && (f == 0 || v != int64(0))
 	}
 	return v != nil
 }

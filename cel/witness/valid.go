@@ -48,16 +48,22 @@ func validMetadata(o map[string]any, namespaced bool) bool {
 	return len(validation.ValidateObjectMeta(m, namespaced, validation.NameIsDNSSubdomain, field.NewPath("metadata"))) == 0
 }
 
-// validTogether applies rules that hold between fields: a workload's selector matches its template,
-// and a service of type ExternalName has one.
+// validTogether applies rules that hold between fields: a workload's selector matches its template, a
+// service of type ExternalName has one, and others have ports or are headless (kubernetes
+// pkg/apis/core/validation/validation.go, ValidateService).
 func validTogether(r harness.Request, o map[string]any) bool {
 	text := func(names ...string) string {
 		v, _ := get(o, keys(names...))
 		s, _ := v.(string)
 		return s
 	}
-	if r.Kind.Kind == "Service" && text("spec", "type") == "ExternalName" && text("spec", "externalName") == "" {
-		return false
+	if r.Kind.Kind == "Service" && r.Resource.Group == "" {
+		ports, _ := get(o, keys("spec", "ports"))
+		list, _ := ports.([]any)
+		outer := text("spec", "type") == "ExternalName"
+		if outer && text("spec", "externalName") == "" || !outer && len(list) == 0 && text("spec", "clusterIP") != "None" {
+			return false
+		}
 	}
 	selector, _ := get(o, keys("spec", "selector", "matchLabels"))
 	labels, hasTemplate := get(o, keys("spec", "template", "metadata", "labels"))
