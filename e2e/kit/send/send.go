@@ -194,7 +194,7 @@ func (c *call) connect(r harness.Request) error {
 	for _, field := range slices.Sorted(maps.Keys(r.Object)) {
 		value := r.Object[field]
 		switch {
-		case field == "apiVersion" || field == "kind":
+		case field == "apiVersion" || field == "kind" || value == nil: // a list that is null is a parameter that is not there
 		case field == "path" && r.Subresource == "proxy":
 			path, _ := value.(string)
 			c.segments = append(c.segments, strings.Split(strings.TrimPrefix(path, "/"), "/")...)

@@ -38,6 +38,9 @@ func TestEachOperationGoesToItsEndpoint(t *testing.T) {
 		{"an exec has its options in the query", "POST", "/api/v1/namespaces/n/pods/a/exec?command=sh&command=-c&stdin=true", "",
 			harness.Request{Operation: admission.Connect, Resource: pods, Subresource: "exec", Namespace: "n", Name: "a", Object: map[string]any{
 				"kind": "PodExecOptions", "command": []any{"sh", "-c"}, "stdin": true}}},
+		{"a parameter that is null is not there", "POST", "/api/v1/namespaces/n/pods/a/exec?stdin=true", "",
+			harness.Request{Operation: admission.Connect, Resource: pods, Subresource: "exec", Namespace: "n", Name: "a", Object: map[string]any{
+				"kind": "PodExecOptions", "command": nil, "stdin": true}}},
 		{"a proxy has its path in the path", "POST", "/api/v1/nodes/a/proxy/run/x", "",
 			harness.Request{Operation: admission.Connect, Resource: nodes, Subresource: "proxy", Name: "a", Object: map[string]any{"path": "/run/x"}}},
 	} {
