@@ -2,11 +2,13 @@ package harness
 
 import (
 	"fmt"
+	"strings"
 
 	celgo "github.com/google/cel-go/cel"
 	"github.com/google/cel-go/common/ast"
 	plugincel "k8s.io/apiserver/pkg/admission/plugin/cel"
 	"k8s.io/apiserver/pkg/admission/plugin/policy/validating"
+	"k8s.io/apiserver/pkg/admission/plugin/webhook/matchconditions"
 	"k8s.io/apiserver/pkg/cel/environment"
 
 	"hangar.io/holdshort/cel"
@@ -45,9 +47,9 @@ func (s *Set) Checked(name string) ([]Checked, *celgo.Env, error) {
 		return cel.AdmissionEnv(base, d)
 	}
 	var all []Checked
-	add := func(e *celgo.Env, field, name, text string) {
-		checked, err := compileText(e, text)
-		c := Checked{Field: field, Name: name, Text: text, Err: err}
+	add := func(e *celgo.Env, field, name string, x plugincel.ExpressionAccessor) {
+		checked, err := compileText(e, x)
+		c := Checked{Field: field, Name: name, Text: x.GetExpression(), Err: err}
 		if err == nil {
 			c.AST = checked
 		}
@@ -59,8 +61,9 @@ func (s *Set) Checked(name string) ([]Checked, *celgo.Env, error) {
 		if err != nil {
 			return nil, nil, err
 		}
-		add(e, indexed("variables", i), v.Name, v.Expression)
-		inner.CompileAndStoreVariable(&validating.Variable{Name: v.Name, Expression: v.Expression}, full, environment.StoredExpressions)
+		x := &validating.Variable{Name: v.Name, Expression: v.Expression}
+		add(e, indexed("variables", i), v.Name, x)
+		inner.CompileAndStoreVariable(x, full, environment.StoredExpressions)
 	}
 	e, err := env(full)
 	if err != nil {
@@ -71,30 +74,38 @@ func (s *Set) Checked(name string) ([]Checked, *celgo.Env, error) {
 		return nil, nil, err
 	}
 	for i, c := range spec.MatchConditions {
-		add(e, indexed("matchConditions", i), c.Name, c.Expression)
+		add(e, indexed("matchConditions", i), c.Name, (*matchconditions.MatchCondition)(&c))
 	}
 	for i, v := range spec.Validations {
-		add(e, indexed("validations", i), p.names[i], v.Expression)
+		add(e, indexed("validations", i), p.names[i], &validating.ValidationCondition{Expression: v.Expression})
 		if v.MessageExpression != "" {
-			add(withoutAuthorizer, indexed("validations", i)+".messageExpression", p.names[i], v.MessageExpression)
+			add(withoutAuthorizer, indexed("validations", i)+".messageExpression", p.names[i], &validating.MessageExpressionCondition{MessageExpression: v.MessageExpression})
 		}
 	}
 	for i, a := range spec.AuditAnnotations {
-		add(e, indexed("auditAnnotations", i)+".valueExpression", a.Key, a.ValueExpression)
+		add(e, indexed("auditAnnotations", i)+".valueExpression", a.Key, &validating.AuditAnnotationCondition{ValueExpression: a.ValueExpression})
 	}
 	return all, e, nil
 }
 
-// compileText turns a panic of the compiler into an error, see compileSafely.
-func compileText(env *celgo.Env, text string) (checked *ast.AST, err error) {
+// compileText turns a panic of the compiler into an error, see compileSafely, and refuses a type of value
+// that the API server does not take there (apiserver pkg/admission/plugin/cel/compile.go).
+func compileText(env *celgo.Env, x plugincel.ExpressionAccessor) (checked *ast.AST, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = fmt.Errorf("the CEL compiler panics on it: %v", p)
 		}
 	}()
-	a, issues := env.Compile(text)
+	a, issues := env.Compile(x.GetExpression())
 	if issues != nil && issues.Err() != nil {
 		return nil, issues.Err()
 	}
-	return a.NativeRep(), nil
+	var wanted []string
+	for _, t := range x.ReturnTypes() {
+		if a.OutputType().IsExactType(t) || celgo.AnyType.IsExactType(t) {
+			return a.NativeRep(), nil
+		}
+		wanted = append(wanted, t.String())
+	}
+	return nil, fmt.Errorf("must evaluate to %s but is of type %s", strings.Join(wanted, " or "), a.OutputType())
 }
