@@ -17,7 +17,8 @@ import (
 // Set is a set of policies with their bindings, each compiled once, at its first use. It is
 // immutable and safe for concurrent use.
 type Set struct {
-	policies []*policy // sorted by name
+	policies []*policy                                       // sorted by name
+	stray    []*admissionv1.ValidatingAdmissionPolicyBinding // sorted by name
 }
 
 // policy is a policy with its bindings.
@@ -59,8 +60,8 @@ func (p Problem) Error() string {
 }
 
 // Compile brings policies and bindings to the form the API server evaluates, with the defaults of
-// the API. Bindings to policies that are not given are ignored as the server ignores them; two policies or two bindings of one name are an error, since a cluster
-// cannot hold both.
+// the API. Bindings to policies that are not given do nothing, as on the server; Set.Stray lists them.
+// Two policies or two bindings of one name are an error, since a cluster cannot hold both.
 //
 // An expression that does not compile is no error here: the server evaluates such a policy to an
 // error. Set.Problems lists them.
@@ -87,14 +88,16 @@ func Compile(policies []*admissionv1.ValidatingAdmissionPolicy, bindings []*admi
 		seen[b.Name] = true
 		if p := byName[b.Spec.PolicyName]; p != nil {
 			p.bindings = append(p.bindings, defaultBinding(b))
+		} else {
+			s.stray = append(s.stray, defaultBinding(b))
 		}
 	}
 	slices.SortFunc(s.policies, func(a, b *policy) int { return strings.Compare(a.def.Name, b.def.Name) })
+	byBinding := func(a, b *admissionv1.ValidatingAdmissionPolicyBinding) int { return strings.Compare(a.Name, b.Name) }
 	for _, p := range s.policies {
-		slices.SortFunc(p.bindings, func(a, b *admissionv1.ValidatingAdmissionPolicyBinding) int {
-			return strings.Compare(a.Name, b.Name)
-		})
+		slices.SortFunc(p.bindings, byBinding)
 	}
+	slices.SortFunc(s.stray, byBinding)
 	if len(errs) > 0 {
 		return nil, errors.Join(errs...)
 	}
@@ -127,6 +130,10 @@ func (s *Set) Bindings(name string) []*admissionv1.ValidatingAdmissionPolicyBind
 	}
 	return nil
 }
+
+// Stray returns the bindings to policies that the set does not have, sorted by name, with the defaults
+// of the API. They must not be modified.
+func (s *Set) Stray() []*admissionv1.ValidatingAdmissionPolicyBinding { return s.stray }
 
 func (s *Set) find(name string) *policy {
 	i, ok := slices.BinarySearchFunc(s.policies, name, func(p *policy, n string) int { return strings.Compare(p.def.Name, n) })

@@ -21,8 +21,10 @@ type Rule struct {
 	Bad  []string
 	Good string
 
-	// policy finds the fault in one policy and its bindings.
+	// policy finds the fault in one policy and its bindings; rest in what belongs to no policy. Most
+	// rules have one of them.
 	policy func(*input) []Finding
+	rest   func(setInput) []Finding
 }
 
 // allRules are the rules, sorted by name: a new one stands here and in its file.
@@ -30,6 +32,7 @@ var allRules = []*Rule{
 	compileRule,
 	messageCanErrorRule,
 	totalRule,
+	unknownPolicyRule,
 }
 
 // Rules are all rules, sorted by name.
@@ -50,8 +53,10 @@ type Finding struct {
 	Rule     string
 	Severity Severity
 	Policy   string
-	// Field is what is wrong, as in harness.Expression: validations[0]. Name is the name that the field
-	// has, and Text the expression that stands there.
+	// Binding is set where the fault is in a binding to the policy.
+	Binding string
+	// Field is what is wrong, as in harness.Expression: validations[0]; or the path below spec of what
+	// is no expression. Name is the name that the field has, and Text the expression that stands there.
 	Field, Name, Text string
 	// Start and End are the part of Text that is wrong, in characters. Both 0: the whole.
 	Start, End int

@@ -63,8 +63,7 @@ func findings(t *testing.T, text string) []lint.Finding {
 		t.Fatal(err)
 	}
 	var all []lint.Finding
-	for _, p := range set.Policies() {
-		r, err := lint.Policy(context.Background(), set, p, lint.Options{})
+	for r, err := range lint.Run(context.Background(), set, lint.Options{}) {
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -6,30 +6,8 @@ import (
 	"hangar.io/holdshort/cel/witness"
 )
 
-// mostCases and searchSteps bound the search for a witness of one node.
-const (
-	mostCases   = 4
-	searchSteps = 1000
-)
-
-// search is the search for witnesses in one case; it knows what it has tried.
-type search = witness.Search
-
-// search is that of a case, nil if no request of it can be made.
-func (in *input) search(c Case) *search {
-	s, known := in.searches[c]
-	if known {
-		return s
-	}
-	s, err := witness.New(in.set, in.def.Name, witness.Case{
-		Operation: c.Operation, Resource: c.Resource, Subresource: c.Subresource, Kind: c.Kind, Namespaced: c.Namespaced,
-	}, witness.Options{Resources: in.options.Resources, Assume: in.options.Assume, Steps: searchSteps})
-	if err != nil {
-		s = nil
-	}
-	in.searches[c] = s
-	return s
-}
+// mostCases bounds the cases in which a witness of one node is looked for.
+const mostCases = 4
 
 // site is one node that may fail, in all cases in which it may.
 type site struct {

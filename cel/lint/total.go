@@ -56,13 +56,17 @@ type Options struct {
 	Assume    schema.Assume
 }
 
+func (o *Options) setDefaults() {
+	if o.Resources == nil {
+		o.Resources = schema.BuiltIn(schema.Newest)
+	}
+}
+
 // Total follows every expression of a policy through every case of the requests that it matches, and
 // says which can fail. What it calls proved cannot fail under the assumptions of the options; see
 // docs/proof.md. It is safe for concurrent use.
 func Total(set *harness.Set, policy string, o Options) ([]Proof, error) {
-	if o.Resources == nil {
-		o.Resources = schema.BuiltIn(schema.Newest)
-	}
+	o.setDefaults()
 	checked, env, err := set.Checked(policy)
 	if err != nil {
 		return nil, err

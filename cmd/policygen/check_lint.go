@@ -24,27 +24,32 @@ func (n proofCount) text() string {
 func (c *checkRun) lint(subjects []subject) error {
 	l := newLinter(c.ctx, &lintOptions{subjects: c.flags}, subjects[0].cluster.Resources)
 	c.proofs = map[costKey]proofCount{}
-	for r := range inOrder(lintJobs(subjects), l.policy) {
-		if r.err != nil {
-			return r.err
-		}
-		n := proofCount{Expressions: len(r.outcomes)}
-		for _, o := range r.outcomes {
-			if o == lint.Proved {
-				n.Proved++
+	for _, s := range subjects {
+		for r, err := range l.reports(s) {
+			if err != nil {
+				return err
 			}
-		}
-		c.proofs[costKey{r.job.subject.set, r.job.policy}] = n
-		for _, f := range r.findings {
-			switch {
-			case f.Rule == "compile": // find has it, with its place
-				continue
-			case f.Severity == lint.Error, r.job.subject.bundle == nil && f.Rule == "total":
-				l.locate(&f)
-				c.findings = append(c.findings, finding{Kind: "lint", Policy: f.Policy, Profile: f.profile, File: f.File, Line: f.Line,
-					Message: fmt.Sprintf("%s: %s: %s; policygen lint tells more", f.Rule, f.where(), f.Message)})
+			n := proofCount{Expressions: len(r.Outcomes)}
+			for _, o := range r.Outcomes {
+				if o == lint.Proved {
+					n.Proved++
+				}
+			}
+			c.proofs[costKey{s.set, r.Policy}] = n
+			for _, f := range r.Findings {
+				c.fault(l.finding(f, s), s)
 			}
 		}
 	}
 	return nil
+}
+
+// fault makes a finding of lint one of the check, if it is to be mended.
+func (c *checkRun) fault(f lintFinding, s subject) {
+	switch {
+	case f.Rule == "compile": // find has it, with its place
+	case f.Severity == lint.Error, s.bundle == nil && f.Rule == "total":
+		c.findings = append(c.findings, finding{Kind: "lint", Policy: f.Policy, Profile: f.profile, File: f.File, Line: f.Line,
+			Message: fmt.Sprintf("%s: %s: %s; policygen lint tells more", f.Rule, f.where(), f.Message)})
+	}
 }

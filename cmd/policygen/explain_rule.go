@@ -76,15 +76,19 @@ func exampleFindings(ctx context.Context, rule *lint.Rule) ([]lintFinding, error
 	if err != nil {
 		return nil, err
 	}
-	l := newLinter(ctx, &lintOptions{subjects: subjectFlags{files: []string{exampleFile}}}, nil)
+	cluster, err := clusterOf(bundle)
+	if err != nil {
+		return nil, err
+	}
+	l := newLinter(ctx, &lintOptions{subjects: subjectFlags{files: []string{exampleFile}}}, cluster.Resources)
 	l.lines[exampleFile] = strings.Split(text, "\n")
-	for _, name := range set.Policies() {
-		r := l.policy(lintJob{subject{set: set, bundle: bundle}, name})
-		if r.err != nil {
-			return nil, r.err
+	for r, err := range l.reports(subject{set: set, bundle: bundle}) {
+		if err != nil {
+			return nil, err
 		}
-		for _, f := range r.findings {
-			if f.Rule == rule.Name {
+		for _, of := range r.Findings {
+			if of.Rule == rule.Name {
+				f := l.finding(of, subject{set: set, bundle: bundle})
 				f.File = exampleFile
 				l.locate(&f)
 				l.add(f)

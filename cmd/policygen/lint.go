@@ -108,7 +108,7 @@ func (o *lintOptions) run(cmd *cobra.Command) error {
 	}
 	ruleSet := len(o.subjects.files) == 0
 	switch {
-	case l.has(lint.Error), o.strict && len(l.findings) > 0, ruleSet && l.counts.Unproved > 0:
+	case l.has(lint.Error), o.strict && len(l.findings) > 0, ruleSet && l.tally.Counts().Unproved > 0:
 		return exitFound
 	}
 	return nil
@@ -120,6 +120,7 @@ type lintFinding struct {
 	Severity lint.Severity `json:"severity"`
 	File     string        `json:"file"`
 	Policy   string        `json:"policy"`
+	Binding  string        `json:"binding,omitempty"`
 	Path     string        `json:"path"` // the field of the failing expression
 	Line     int           `json:"line"`
 	Column   int           `json:"column"` // 0: not known
@@ -140,19 +141,11 @@ type lintWitness struct {
 	reproduction witness.Reproduction
 }
 
-// lintCounts count expressions, each once: by its worst case over requests and profiles.
-type lintCounts struct {
-	Expressions int `json:"expressions"`
-	Proved      int `json:"proved"`
-	Broken      int `json:"broken"`
-	Unproved    int `json:"unproved"`
-}
-
 type linter struct {
 	options   *lintOptions
 	ctx       context.Context
 	resources *schema.Table
-	counts    lintCounts
+	tally     lint.Tally
 	findings  []lintFinding
 	lines     map[string][]string // of files
 }
@@ -167,9 +160,11 @@ func newLinter(ctx context.Context, o *lintOptions, resources *schema.Table) *li
 // remark names what nothing describes, each once, if that may be why an expression is not proved.
 func (l *linter) remark(subjects []subject, p *printer) {
 	var names []string
-	for j := range lintJobs(subjects) {
-		if slices.ContainsFunc(l.findings, func(f lintFinding) bool { return f.Policy == j.policy && f.Rule == "total" }) {
-			names = append(names, lint.Undescribed(j.subject.set, j.policy, l.resources)...)
+	for _, s := range subjects {
+		for _, policy := range s.set.Policies() {
+			if slices.ContainsFunc(l.findings, func(f lintFinding) bool { return f.Policy == policy && f.Rule == "total" }) {
+				names = append(names, lint.Undescribed(s.set, policy, l.resources)...)
+			}
 		}
 	}
 	slices.Sort(names)
@@ -183,110 +178,65 @@ func (l *linter) has(severity lint.Severity) bool {
 	return slices.ContainsFunc(l.findings, func(f lintFinding) bool { return f.Severity == severity })
 }
 
-// lintJob is one policy of one subject.
-type lintJob struct {
-	subject subject
-	policy  string
-}
-
-func lintJobs(subjects []subject) iter.Seq[lintJob] {
-	return func(yield func(lintJob) bool) {
-		for _, s := range subjects {
-			for _, p := range s.set.Policies() {
-				if !yield(lintJob{s, p}) {
-					return
-				}
-			}
-		}
-	}
-}
-
-// lintResult is what became of one policy.
-type lintResult struct {
-	job      lintJob
-	outcomes map[string]lint.Outcome
-	findings []lintFinding
-	err      error
-}
-
 func (l *linter) all(subjects []subject, stderr io.Writer) error {
-	worst := map[string]lint.Outcome{}
 	progress := newProgress(stderr)
 	defer progress.clear()
-	for r := range inOrder(lintJobs(subjects), l.policy) {
-		progress.step()
-		if r.err != nil {
-			return r.err
-		}
-		for field, w := range r.outcomes {
-			key := r.job.policy + " " + field
-			worst[key] = max(worst[key], w)
-		}
-		for _, f := range r.findings {
-			l.locate(&f)
-			l.add(f)
-		}
-	}
-	for _, w := range worst {
-		l.counts.Expressions++
-		switch w {
-		case lint.Proved:
-			l.counts.Proved++
-		case lint.Unproved:
-			l.counts.Unproved++
-		case lint.Broken:
-			l.counts.Broken++
+	for _, s := range subjects {
+		for r, err := range l.reports(s) {
+			progress.step()
+			if err != nil {
+				return err
+			}
+			l.tally.Add(r)
+			for _, f := range r.Findings {
+				l.add(l.finding(f, s))
+			}
 		}
 	}
 	return nil
 }
 
+// reports are what lint says of a subject.
+func (l *linter) reports(s subject) iter.Seq2[lint.Report, error] {
+	o := lint.Options{Resources: l.resources, Assume: schema.Server}
+	if l.options.assume == assumeRaw {
+		o.Assume = schema.Raw
+	}
+	return lint.Run(l.ctx, s.set, o)
+}
+
 // add notes a finding, unless another profile has it already.
 func (l *linter) add(f lintFinding) {
 	known := slices.ContainsFunc(l.findings, func(k lintFinding) bool {
-		return k.Policy == f.Policy && k.Path == f.Path && k.Rule == f.Rule && k.of.Text == f.of.Text && k.of.Start == f.of.Start && k.Severity == f.Severity && k.File == f.File
+		return k.Policy == f.Policy && k.Binding == f.Binding && k.Path == f.Path && k.Rule == f.Rule && k.of.Text == f.of.Text && k.of.Start == f.of.Start && k.Severity == f.Severity && k.File == f.File
 	})
 	if !known {
 		l.findings = append(l.findings, f)
 	}
 }
 
-// policy applies the rules to one policy. It is safe for concurrent use.
-func (l *linter) policy(j lintJob) lintResult {
-	o := lint.Options{Resources: l.resources, Assume: schema.Server}
-	if l.options.assume == assumeRaw {
-		o.Assume = schema.Raw
+// finding is one of a subject with its place.
+func (l *linter) finding(of lint.Finding, s subject) lintFinding {
+	f := lintFinding{
+		Rule: of.Rule, Severity: of.Severity, Policy: of.Policy, Binding: of.Binding, Path: of.Field, Message: of.Message, Hint: of.Hint,
+		of: of, profile: s.name(),
 	}
-	report, err := lint.Policy(l.ctx, j.subject.set, j.policy, o)
-	r := lintResult{job: j, outcomes: report.Outcomes, err: err}
-	for _, f := range report.Findings {
-		found := lintFinding{
-			Rule: f.Rule, Severity: f.Severity, Policy: f.Policy, Path: f.Field, Message: f.Message, Hint: f.Hint,
-			of: f, profile: j.subject.name(),
-		}
-		if f.Case != nil {
-			found.Case = f.Case.String()
-		}
-		l.place(&found, j.subject)
-		r.findings = append(r.findings, found)
+	if of.Case != nil {
+		f.Case = of.Case.String()
 	}
-	return r
-}
-
-// place finds the finding's place in the files of -f.
-func (l *linter) place(f *lintFinding, s subject) {
-	if s.bundle == nil {
-		return
+	if s.bundle != nil {
+		p := problem{Problem: harness.Problem{Policy: of.Policy, Binding: of.Binding, Field: of.Field, Text: of.Text}}
+		doc := s.document(p.Problem)
+		f.File, f.Line = doc.File, doc.LineOf(p.path()...)
+		l.locate(&f)
 	}
-	p := problem{Problem: harness.Problem{Policy: f.Policy, Field: f.Path, Text: f.of.Text}}
-	doc := s.document(p.Problem)
-	f.File, f.Line = doc.File, doc.LineOf(p.path()...)
+	return f
 }
 
 // locate finds the line and column of the failing part itself, where the file holds the text as it is.
 func (l *linter) locate(f *lintFinding) {
 	const ahead = 3 // lines between a field and its text
-	if f.File == "" || f.File == "-" {
+	if f.of.Text == "" || f.File == "" || f.File == "-" {
 		return
 	}
 	lines, known := l.lines[f.File]

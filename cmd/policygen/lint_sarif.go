@@ -111,7 +111,7 @@ func (l *linter) sarif() sarifLog {
 }
 
 func (f lintFinding) sarif(rules []sarifRule) sarifResult {
-	text := fmt.Sprintf("policy %s: %s: %s", f.Policy, f.where(), f.Message)
+	text := fmt.Sprintf("%s: %s: %s", f.subject(), f.where(), f.Message)
 	r := sarifResult{
 		RuleID: f.Rule, RuleIndex: slices.IndexFunc(rules, func(r sarifRule) bool { return r.ID == f.Rule }),
 		Level: f.Severity, Properties: sarifProperties{Case: f.Case, Hint: f.Hint},

@@ -2,22 +2,31 @@ package main
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
+	"hangar.io/holdshort/cel/harness"
 	"hangar.io/holdshort/cel/lint"
 )
 
+// lintJSON is what `lint -o json` prints. Its list is never null.
+type lintJSON struct {
+	Expressions int           `json:"expressions"`
+	Proved      int           `json:"proved"`
+	Broken      int           `json:"broken"`
+	Unproved    int           `json:"unproved"`
+	Findings    []lintFinding `json:"findings"`
+}
+
 func (l *linter) print(p *printer) error {
+	c := l.tally.Counts()
 	switch l.options.format {
 	case asJSON:
 		findings := l.findings
 		if findings == nil {
 			findings = []lintFinding{}
 		}
-		return writeJSON(p, struct {
-			lintCounts
-			Findings []lintFinding `json:"findings"`
-		}{l.counts, findings})
+		return writeJSON(p, lintJSON{c.Expressions, c.Proved, c.Broken, c.Unproved, findings})
 	case asSARIF:
 		return writeJSON(p, l.sarif())
 	case asGitHub:
@@ -30,10 +39,11 @@ func (l *linter) print(p *printer) error {
 		}
 	}
 	if l.options.format == asText {
-		if l.has(lint.Error) && l.options.folder == "" {
+		witnessed := slices.ContainsFunc(l.findings, func(f lintFinding) bool { return f.Witness != nil })
+		if witnessed && l.options.folder == "" {
 			p.printf("%s --witness DIR saves the files that the commands name\n", p.paint(faint, "hint:"))
 		}
-		p.printf("%s: %d proved, %d broken, %d unproved\n", count(l.counts.Expressions, "expression"), l.counts.Proved, l.counts.Broken, l.counts.Unproved)
+		p.printf("%s: %d proved, %d broken, %d unproved\n", count(c.Expressions, "expression"), c.Proved, c.Broken, c.Unproved)
 	}
 	return p.flush()
 }
@@ -47,11 +57,16 @@ func (f lintFinding) github(p *printer) {
 	if f.File != "" {
 		at = fmt.Sprintf(" file=%s,line=%d,col=%d,title=%s", property.Replace(f.File), f.Line, max(f.Column, 1), property.Replace(f.Rule))
 	}
-	text := fmt.Sprintf("policy %s: %s: %s", f.Policy, f.where(), f.Message)
+	text := fmt.Sprintf("%s: %s: %s", f.subject(), f.where(), f.Message)
 	if f.Witness != nil {
 		text += "\n" + f.Witness.Error + "\n" + f.Witness.Command
 	}
 	p.printf("::%s%s::%s\n", f.Severity, at, escape.Replace(clean(text)))
+}
+
+// subject names the object with the fault.
+func (f lintFinding) subject() string {
+	return problem{Problem: harness.Problem{Policy: f.Policy, Binding: f.Binding}}.subject()
 }
 
 // where is the field with its name.
@@ -78,7 +93,7 @@ func (f lintFinding) print(p *printer) {
 	if f.profile != "" {
 		at = "profile " + f.profile + ": "
 	}
-	p.printf("%s[%s] %s\n", p.paint(color, string(f.Severity)), f.Rule, clean(fmt.Sprintf("%spolicy %q: %s: %s", at, f.Policy, f.where(), f.Message)))
+	p.printf("%s[%s] %s\n", p.paint(color, string(f.Severity)), f.Rule, clean(fmt.Sprintf("%s%s: %s: %s", at, f.subject(), f.where(), f.Message)))
 	for _, line := range marked(f.of.Text, f.of.Start, f.of.End) {
 		p.printf("  %s\n", clean(line))
 	}

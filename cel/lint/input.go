@@ -1,0 +1,65 @@
+package lint
+
+import (
+	"context"
+	"fmt"
+
+	admissionv1 "k8s.io/api/admissionregistration/v1"
+
+	"hangar.io/holdshort/cel/harness"
+	"hangar.io/holdshort/cel/witness"
+)
+
+// setInput is a set of policies as the rules look at it.
+type setInput struct {
+	ctx     context.Context
+	set     *harness.Set
+	options Options
+}
+
+// input is one policy as the rules look at it, with what several of them need, made once. It is not
+// safe for concurrent use; those of different policies have nothing in common that changes.
+type input struct {
+	setInput
+	// def has the defaults of the API. So have its bindings, which are sorted by name.
+	def      *admissionv1.ValidatingAdmissionPolicy
+	bindings []*admissionv1.ValidatingAdmissionPolicyBinding
+	// proofs are of all expressions, in the order of their fields.
+	proofs []Proof
+
+	searches map[Case]*search
+}
+
+func newInput(in setInput, policy string) (*input, error) {
+	def := in.set.Policy(policy)
+	if def == nil {
+		return nil, fmt.Errorf("there is no policy %q", policy)
+	}
+	proofs, err := Total(in.set, policy, in.options)
+	if err != nil {
+		return nil, err
+	}
+	return &input{setInput: in, def: def, bindings: in.set.Bindings(policy), proofs: proofs, searches: map[Case]*search{}}, nil
+}
+
+// search is the search for witnesses in one case; it knows what it has tried.
+type search = witness.Search
+
+// searchSteps bounds the search for a witness of one target.
+const searchSteps = 1000
+
+// search is that of a case, nil if no request of it can be made.
+func (in *input) search(c Case) *search {
+	s, known := in.searches[c]
+	if known {
+		return s
+	}
+	s, err := witness.New(in.set, in.def.Name, witness.Case{
+		Operation: c.Operation, Resource: c.Resource, Subresource: c.Subresource, Kind: c.Kind, Namespaced: c.Namespaced,
+	}, witness.Options{Resources: in.options.Resources, Assume: in.options.Assume, Steps: searchSteps})
+	if err != nil {
+		s = nil
+	}
+	in.searches[c] = s
+	return s
+}
