@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -33,8 +34,7 @@ example with the fault and without it.`,
 			e, err := policies.Explain(args[0], chosen...)
 			var unknown *policies.UnknownError
 			if errors.As(err, &unknown) {
-				return withHint(fmt.Errorf("there is no policy and no lint rule %q", unknown.Name), "expected a policy: %s; or a rule: %s",
-					strings.Join(policies.Names(), ", "), strings.Join(ruleNames(), ", "))
+				return unknownName(unknown.Name)
 			}
 			if err != nil {
 				return err
@@ -50,6 +50,31 @@ example with the fault and without it.`,
 	addProfile(cmd, &profileName)
 	addFormat(cmd, &f, asText, asJSON)
 	return cmd
+}
+
+// unknownName names what the user may have meant, or everything there is.
+func unknownName(name string) error {
+	err := fmt.Errorf("there is no policy and no lint rule %q", name)
+	if near := nearNames(name, append(policies.Names(), ruleNames()...)); len(near) > 0 {
+		return withHint(err, "did you mean %s?", strings.Join(near, " or "))
+	}
+	return withHint(err, "expected a policy: %s; or a rule: %s", strings.Join(policies.Names(), ", "), strings.Join(ruleNames(), ", "))
+}
+
+// nearNames are the names that contain a name, or are as near to it as cobra takes a command to be.
+func nearNames(name string, names []string) []string {
+	parent := &cobra.Command{SuggestionsMinimumDistance: 2}
+	for _, n := range names {
+		parent.AddCommand(&cobra.Command{Use: n, Run: func(*cobra.Command, []string) {}})
+	}
+	near := parent.SuggestionsFor(name)
+	for _, n := range names {
+		if name != "" && strings.Contains(n, name) {
+			near = append(near, n)
+		}
+	}
+	slices.Sort(near)
+	return slices.Compact(near)
 }
 
 func completeExplained(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {

@@ -77,7 +77,7 @@ func newLint() *cobra.Command {
 	addChoice(cmd, &o.assume, "assume", "", "LEVEL", "how objects are: server (decoded, with defaults, valid), raw (as written)", assumeServer, assumeRaw)
 	cmd.Flags().StringVar(&o.folder, "witness", "", "folder to save witnesses in: `DIR`")
 	cmd.Flags().BoolVar(&o.strict, "strict", false, "warnings make the exit status 1")
-	addFormat(cmd, &o.format, asText, asJSON, asGitHub, asSARIF)
+	addFormat(cmd, &o.format, asText, asJSON, asGitHub, asMarkdown, asSARIF)
 	return cmd
 }
 

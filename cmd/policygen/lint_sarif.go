@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"net/url"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -39,12 +40,18 @@ type sarifRule struct {
 	ID            string             `json:"id"`
 	Short         sarifText          `json:"shortDescription"`
 	Full          sarifText          `json:"fullDescription"`
-	Help          sarifText          `json:"help"`
+	Help          sarifHelp          `json:"help"`
 	Configuration sarifConfiguration `json:"defaultConfiguration"`
 }
 
 type sarifConfiguration struct {
 	Level lint.Severity `json:"level"`
+}
+
+// sarifHelp has a Markdown form, which readers of SARIF prefer where they can show it.
+type sarifHelp struct {
+	Text     string `json:"text"`
+	Markdown string `json:"markdown"`
 }
 
 type sarifText struct {
@@ -77,6 +84,7 @@ type sarifArtifact struct {
 type sarifRegion struct {
 	StartLine   int `json:"startLine"`
 	StartColumn int `json:"startColumn,omitempty"`
+	EndColumn   int `json:"endColumn,omitempty"` // that after the last
 }
 
 type sarifLogical struct {
@@ -96,7 +104,7 @@ func (l *linter) sarif() sarifLog {
 	for _, r := range lint.Rules() {
 		driver.Rules = append(driver.Rules, sarifRule{
 			ID: r.Name, Short: sarifText{r.Summary}, Full: sarifText{strings.TrimSpace(r.Why)},
-			Help:          sarifText{fmt.Sprintf("policygen explain %s shows an example.", r.Name)},
+			Help:          help(r),
 			Configuration: sarifConfiguration{r.Severity},
 		})
 	}
@@ -110,6 +118,28 @@ func (l *linter) sarif() sarifLog {
 	}
 }
 
+// help is a rule's text with its examples.
+func help(r *lint.Rule) sarifHelp {
+	why := strings.TrimSpace(r.Why)
+	return sarifHelp{
+		Text:     fmt.Sprintf("%s\n\nWith the fault:\n\n%s\nMended:\n\n%s", why, r.Bad[0], r.Good),
+		Markdown: fmt.Sprintf("%s\n\nWith the fault:\n\n%s\nMended:\n\n%s", why, codeBlock("yaml", r.Bad[0]), codeBlock("yaml", r.Good)),
+	}
+}
+
+// region is the failing part, if it stands on one line of the file, and otherwise where it begins.
+func (f lintFinding) region() sarifRegion {
+	r := sarifRegion{StartLine: max(f.Line, 1), StartColumn: f.Column}
+	text := []rune(f.of.Text)
+	if f.Column == 0 || f.of.Start >= f.of.End || f.of.End > len(text) {
+		return r
+	}
+	if !slices.Contains(text[f.of.Start:f.of.End], '\n') {
+		r.EndColumn = f.Column + f.of.End - f.of.Start
+	}
+	return r
+}
+
 func (f lintFinding) sarif(rules []sarifRule) sarifResult {
 	text := fmt.Sprintf("%s: %s: %s", f.subject(), f.where(), f.Message)
 	r := sarifResult{
@@ -118,7 +148,7 @@ func (f lintFinding) sarif(rules []sarifRule) sarifResult {
 	}
 	at := sarifLocation{Logical: []sarifLogical{{f.Policy + "." + f.Path}}}
 	if f.File != "" {
-		at.Physical = &sarifPhysical{sarifArtifact{filepath.ToSlash(f.File)}, sarifRegion{max(f.Line, 1), f.Column}}
+		at.Physical = &sarifPhysical{sarifArtifact{(&url.URL{Path: filepath.ToSlash(f.File)}).String()}, f.region()}
 	}
 	r.Locations = []sarifLocation{at}
 	if f.Witness != nil {

@@ -29,6 +29,8 @@ func (l *linter) print(p *printer) error {
 		return writeJSON(p, lintJSON{c.Expressions, c.Proved, c.Broken, c.Unproved, findings})
 	case asSARIF:
 		return writeJSON(p, l.sarif())
+	case asMarkdown:
+		l.markdown(p)
 	case asGitHub:
 		for _, f := range l.findings {
 			f.github(p)
@@ -77,21 +79,31 @@ func (f lintFinding) where() string {
 	return fmt.Sprintf("%s (%s)", f.Path, f.of.Name)
 }
 
+// place is the line of the file, with the column if it is known.
+func (f lintFinding) place() string {
+	if f.Column > 0 {
+		return fmt.Sprintf("%s:%d:%d", f.File, f.Line, f.Column)
+	}
+	return fmt.Sprintf("%s:%d", f.File, f.Line)
+}
+
+// onProfile begins a line about a finding in the rule set.
+func (f lintFinding) onProfile() string {
+	if f.profile == "" {
+		return ""
+	}
+	return "profile " + f.profile + ": "
+}
+
 // print prints the finding for a person.
 func (f lintFinding) print(p *printer) {
 	color := yellow
 	if f.Severity == lint.Error {
 		color = red
 	}
-	at := ""
+	at := f.onProfile()
 	if f.File != "" {
-		at = fmt.Sprintf("%s:%d: ", f.File, f.Line)
-		if f.Column > 0 {
-			at = fmt.Sprintf("%s:%d:%d: ", f.File, f.Line, f.Column)
-		}
-	}
-	if f.profile != "" {
-		at = "profile " + f.profile + ": "
+		at = f.place() + ": "
 	}
 	p.printf("%s[%s] %s\n", p.paint(color, string(f.Severity)), f.Rule, clean(fmt.Sprintf("%s%s: %s: %s", at, f.subject(), f.where(), f.Message)))
 	for _, line := range marked(f.of.Text, f.of.Start, f.of.End) {
