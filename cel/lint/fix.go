@@ -97,7 +97,7 @@ func (f *fixer) attempt(p place, guards []string, absent string) *Fix {
 	}
 	left := openSites(proofs)
 	for k, n := range left {
-		if n > f.open[k] {
+		if n > f.open[k] && !f.behind(k.reader) {
 			return nil
 		}
 	}
@@ -106,6 +106,13 @@ func (f *fixer) attempt(p place, guards []string, absent string) *Fix {
 		return nil
 	}
 	return fix
+}
+
+// behind tells whether an expression is judged only after the one that the fix is for. On the requests
+// on which a match condition fails nothing else was judged: what can fail then was not known before,
+// and refuses them as the condition did.
+func (f *fixer) behind(reader string) bool {
+	return strings.HasPrefix(f.reader, "matchConditions[") && !strings.HasPrefix(reader, "matchConditions[")
 }
 
 // strict tells whether the policy still judges the request on which the expression failed: with a

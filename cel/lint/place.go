@@ -68,10 +68,29 @@ func not(guard string) string {
 	switch {
 	case strings.HasPrefix(guard, "has("):
 		return "!" + guard
+	case enclosed(guard):
+		return "!" + guard
 	case strings.HasSuffix(guard, " != null"):
 		return strings.TrimSuffix(guard, " != null") + " == null"
 	}
 	return "!(" + guard + ")"
+}
+
+// enclosed tells whether parentheses stand around a whole condition.
+func enclosed(text string) bool {
+	depth := 0
+	for i, c := range text {
+		switch c {
+		case '(':
+			depth++
+		case ')':
+			depth--
+		}
+		if depth == 0 {
+			return i > 0 && i == len(text)-1
+		}
+	}
+	return false
 }
 
 // enclosed tells whether the part has parentheses of its own around it.
@@ -98,6 +117,9 @@ func placesOf(checked []harness.Checked, reader string, at site) []place {
 	}
 	w := &walk{checked: in, target: at.Node}
 	w.visit(in.AST.Expr(), rootOf(in.Field))
+	if len(w.path) == 0 {
+		return nil
+	}
 	places := w.places()
 	if at.Field == reader {
 		return places
@@ -107,7 +129,11 @@ func placesOf(checked []harness.Checked, reader string, at site) []place {
 		return places
 	}
 	// The guards have no variable of a comprehension: these are bound in the other expression.
-	guards := slices.DeleteFunc(w.guards(), func(g guard) bool { return len(g.bound) > 0 })
+	guards := w.guards()
+	for _, s := range slices.Backward(w.path) {
+		guards = lifted(guards, s)
+	}
+	guards = slices.DeleteFunc(guards, func(g guard) bool { return len(g.bound) > 0 })
 	ast.PreOrderVisit(in.AST.Expr(), ast.NewExprVisitor(func(e ast.Expr) {
 		if e.Kind() == ast.SelectKind && e.AsSelect().FieldName() == name && e.AsSelect().Operand().Kind() == ast.IdentKind && e.AsSelect().Operand().AsIdent() == "variables" {
 			r := &walk{checked: in, target: e.ID(), given: guards}
@@ -122,11 +148,11 @@ func placesOf(checked []harness.Checked, reader string, at site) []place {
 func rootOf(field string) step {
 	switch {
 	case isMessage(field), strings.HasPrefix(field, "auditAnnotations["):
-		return step{absent: []string{"''"}} // no text: the fixed message, no annotation
+		return step{sure: true, absent: []string{"''"}} // no text: the fixed message, no annotation
 	case strings.HasPrefix(field, "matchConditions["):
-		return step{absent: []string{"true"}}
+		return step{sure: true, absent: []string{"true"}}
 	case strings.HasPrefix(field, "validations["):
-		return step{absent: []string{"false"}}
+		return step{sure: true, absent: []string{"false"}}
 	}
 	return step{}
 }
@@ -137,6 +163,10 @@ type step struct {
 	absent []string // nil: no guard can stand here
 	around string
 	bound  []string // the variables of comprehensions around it
+	// sure: it is evaluated whenever the whole is, and its error is that of the whole.
+	sure bool
+	// lift is a guard of it as one of what it stands in; nil: as it is.
+	lift func(guard) guard
 }
 
 // walk follows an expression to a node.
@@ -154,7 +184,7 @@ func (w *walk) visit(e ast.Expr, s step) bool {
 	if e.ID() == w.target {
 		return true
 	}
-	for child, next := range children(e, s) {
+	for child, next := range w.children(e, s) {
 		if w.visit(child, next) {
 			return true
 		}
@@ -163,33 +193,35 @@ func (w *walk) visit(e ast.Expr, s step) bool {
 	return false
 }
 
-// either is for a part of which is not known what it is to be.
-var either = []string{"false", "true"}
-
-// children are the parts of an expression and what they are to be where guards do not hold.
-func children(e ast.Expr, s step) func(func(ast.Expr, step) bool) {
+// children are the parts of an expression and what they are to be where guards do not hold: the whole
+// has to follow them. An operand of a comparison and the predicate of a filter may be neither true nor
+// false, as nobody knows what the whole makes of it. A guard of what is evaluated under a condition has
+// to hold there only, and one of an item of each.
+func (w *walk) children(e ast.Expr, s step) func(func(ast.Expr, step) bool) {
 	return func(yield func(ast.Expr, step) bool) {
-		inner := step{bound: s.bound}
+		inner := step{bound: s.bound, sure: s.sure}
 		switch e.Kind() {
 		case ast.SelectKind:
 			yield(e.AsSelect().Operand(), inner)
 		case ast.CallKind:
-			c := e.AsCall()
-			args := c.Args()
-			if c.IsMemberFunction() {
-				args = append([]ast.Expr{c.Target()}, args...)
-			}
+			args := argsOf(e)
 			for i, a := range args {
 				next := inner
-				next.around = c.FunctionName()
-				switch c.FunctionName() {
+				next.around = e.AsCall().FunctionName()
+				switch next.around {
 				case operators.LogicalNot:
 					next.absent = flipped(s.absent)
 				case operators.LogicalAnd, operators.LogicalOr:
 					next.absent = bools(s.absent)
+					if i > 0 {
+						next.lift = w.unless(args[0], next.around == operators.LogicalOr, s.bound)
+					}
+					next.sure = s.sure && i == 0
 				case operators.Conditional:
-					if next.absent = s.absent; i == 0 {
-						next.absent = either
+					next.sure = s.sure && i == 0
+					if i > 0 {
+						next.absent = s.absent
+						next.lift = w.unless(args[0], i == 2, s.bound)
 					}
 				}
 				if !yield(a, next) {
@@ -209,31 +241,72 @@ func children(e ast.Expr, s step) func(func(ast.Expr, step) bool) {
 				}
 			}
 		case ast.ComprehensionKind:
-			c := e.AsComprehension()
-			if !yield(c.IterRange(), inner) {
-				return
-			}
-			body := step{absent: either, bound: append(slices.Clone(s.bound), c.IterVar(), c.AccuVar())}
-			if c.IterVar2() != "" {
-				body.bound = append(body.bound, c.IterVar2())
-			}
-			f := foldOf(c)
-			if f.macro == "all" || f.macro == "exists" {
-				body.absent = bools(s.absent)
-			}
-			if f.predicate != nil && !yield(f.predicate, body) {
-				return
-			}
-			body.absent = nil
-			if f.predicate == nil && (!yield(c.AccuInit(), inner) || !yield(c.LoopStep(), body)) {
-				return
-			}
-			if f.result != nil && !yield(f.result, body) {
-				return
-			}
-			yield(c.Result(), body)
+			w.comprehension(e.AsComprehension(), s, yield)
 		}
 	}
+}
+
+func (w *walk) comprehension(c ast.ComprehensionExpr, s step, yield func(ast.Expr, step) bool) {
+	if !yield(c.IterRange(), step{bound: s.bound, sure: s.sure}) {
+		return
+	}
+	body := step{bound: append(slices.Clone(s.bound), c.IterVar(), c.AccuVar())}
+	if c.IterVar2() != "" {
+		body.bound = append(body.bound, c.IterVar2())
+	}
+	f := foldOf(c)
+	switch {
+	case f.macro == "" || f.macro == "bind":
+		_ = yield(c.AccuInit(), step{bound: s.bound}) && yield(c.LoopStep(), body) && yield(c.Result(), body)
+		return
+	case f.macro == "all" || f.macro == "exists":
+		body.absent = bools(s.absent)
+	}
+	body.lift = w.ofEach(c, s.bound)
+	if f.predicate != nil && !yield(f.predicate, body) || f.result == nil {
+		return
+	}
+	if f.predicate != nil {
+		under, each := w.unless(f.predicate, false, body.bound), body.lift
+		body.lift = func(g guard) guard { return each(under(g)) }
+	}
+	yield(f.result, body)
+}
+
+// unless is for what is evaluated only where a condition is true, or else only where it is false.
+func (w *walk) unless(condition ast.Expr, isFalse bool, bound []string) func(guard) guard {
+	return func(g guard) guard {
+		text := w.guarding(bound).text(condition)
+		if !isFalse {
+			text = not(text)
+		}
+		return guard{"(" + text + " || " + g.text + ")", append(slices.Clone(g.bound), boundIn(condition, bound)...)}
+	}
+}
+
+// ofEach asks of all items what is asked of one.
+func (w *walk) ofEach(c ast.ComprehensionExpr, bound []string) func(guard) guard {
+	return func(g guard) guard {
+		own := func(v string) bool { return v == c.IterVar() || v != "" && v == c.IterVar2() }
+		if !slices.ContainsFunc(g.bound, own) {
+			return g
+		}
+		variables := c.IterVar()
+		if c.IterVar2() != "" {
+			variables += ", " + c.IterVar2()
+		}
+		text := fmt.Sprintf("%s.all(%s, %s)", w.guarding(bound).text(c.IterRange()), variables, g.text)
+		return guard{text, append(slices.DeleteFunc(slices.Clone(g.bound), own), boundIn(c.IterRange(), bound)...)}
+	}
+}
+
+// argsOf are the operands of a call, its target first.
+func argsOf(e ast.Expr) []ast.Expr {
+	c := e.AsCall()
+	if c.IsMemberFunction() {
+		return append([]ast.Expr{c.Target()}, c.Args()...)
+	}
+	return c.Args()
 }
 
 func flipped(absent []string) []string {
@@ -244,11 +317,10 @@ func flipped(absent []string) []string {
 	return out
 }
 
-// bools are those of an operand of a logical operator: either, if the whole is no bool of which is known
-// what it is to be.
+// bools are those of an operand of a logical operator: none if the whole is no bool.
 func bools(absent []string) []string {
 	if len(absent) == 0 || absent[0] == "''" {
-		return either
+		return nil
 	}
 	return absent
 }
@@ -260,31 +332,57 @@ func (w *walk) places() []place {
 	if guards == nil {
 		guards = w.guards()
 	}
-	text := []rune(w.checked.Text)
 	for i, s := range slices.Backward(w.path) {
-		if len(s.absent) == 0 {
-			continue
-		}
-		p := place{field: w.checked.Field, text: text, absent: s.absent, around: s.around}
-		if i == 0 {
-			p.start, p.end = trimmed(text)
-		} else {
-			source, at, end := sourceOf(*w.checked, s.expr.ID())
-			if p.start, p.end = span(text, []rune(source), at, end); written(text, []rune(source), p.start) != p.end {
-				continue // it is not written as it would be: with a comment inside
+		if p, ok := w.place(i, s); ok {
+			for _, g := range guards {
+				if g.boundIn(s.bound) && !slices.Contains(p.guards, g.text) {
+					p.guards = append(p.guards, g.text)
+				}
 			}
+			out = append(out, p)
 		}
-		if s.expr.Kind() == ast.CallKind && slices.Contains([]string{operators.LogicalOr, operators.Conditional}, s.expr.AsCall().FunctionName()) {
-			p.loose = s.expr.AsCall().FunctionName()
-		}
-		for _, g := range guards {
-			if g.boundIn(s.bound) && !slices.Contains(p.guards, g.text) {
-				p.guards = append(p.guards, g.text)
-			}
-		}
-		out = append(out, p)
+		guards = lifted(guards, s)
 	}
 	return out
+}
+
+// lifted are guards of a part as those of what it stands in.
+func lifted(guards []guard, s step) []guard {
+	if s.lift == nil {
+		return guards
+	}
+	var out []guard
+	for _, g := range guards {
+		out = append(out, s.lift(g))
+	}
+	return out
+}
+
+// place is the step as a place for guards.
+func (w *walk) place(i int, s step) (place, bool) {
+	if len(s.absent) == 0 || w.breaks() && (i > 0 || !w.path[len(w.path)-1].sure) {
+		return place{}, false
+	}
+	text := []rune(w.checked.Text)
+	p := place{field: w.checked.Field, text: text, absent: s.absent, around: s.around}
+	if i == 0 {
+		p.start, p.end = trimmed(text)
+	} else {
+		source, at, end := sourceOf(*w.checked, s.expr.ID())
+		if p.start, p.end = span(text, []rune(source), at, end); written(text, []rune(source), p.start) != p.end {
+			return place{}, false // it is not written as it would be: with a comment inside
+		}
+	}
+	if s.expr.Kind() == ast.CallKind && slices.Contains([]string{operators.LogicalOr, operators.Conditional}, s.expr.AsCall().FunctionName()) {
+		p.loose = s.expr.AsCall().FunctionName()
+	}
+	return p, true
+}
+
+// breaks tells whether the error of the node is one that nothing absorbs: then a truth in its place would
+// be decided by others, and the error was not.
+func (w *walk) breaks() bool {
+	return slices.ContainsFunc(w.path, func(s step) bool { return s.expr.Kind() == ast.CallKind && breaking[s.expr.AsCall().FunctionName()] })
 }
 
 // trimmed is where the text stands between white space.
@@ -307,10 +405,12 @@ func (g guard) boundIn(scope []string) bool {
 // guards are all that could keep the node from failing, in the order in which they have to stand.
 func (w *walk) guards() []guard {
 	last := w.path[len(w.path)-1]
-	g := &guarding{checked: w.checked, bound: last.bound}
+	g := w.guarding(last.bound)
 	g.read(last.expr)
 	return g.out
 }
+
+func (w *walk) guarding(bound []string) *guarding { return &guarding{checked: w.checked, bound: bound} }
 
 type guarding struct {
 	checked *harness.Checked
@@ -325,7 +425,7 @@ func (g *guarding) read(e ast.Expr) {
 		s := e.AsSelect()
 		g.read(s.Operand())
 		g.present(s.Operand())
-		if !s.IsTestOnly() {
+		if !s.IsTestOnly() && !isIdent(s.Operand(), "variables") {
 			g.add("has("+g.text(e)+")", e)
 		}
 	case ast.ListKind:
@@ -333,24 +433,24 @@ func (g *guarding) read(e ast.Expr) {
 			g.read(x)
 		}
 	case ast.ComprehensionKind:
-		g.read(e.AsComprehension().IterRange())
-		g.present(e.AsComprehension().IterRange())
+		of := e.AsComprehension().IterRange()
+		g.read(of)
+		g.present(of)
+		if of.Kind() == ast.CallKind && g.checked.AST.GetType(of.ID()).Kind() == types.DynKind {
+			g.add(g.text(of)+" != null", of)
+		}
 	case ast.CallKind:
 		g.call(e)
 	}
 }
 
 func (g *guarding) call(e ast.Expr) {
-	c := e.AsCall()
-	args := c.Args()
-	if c.IsMemberFunction() {
-		args = append([]ast.Expr{c.Target()}, args...)
-	}
+	args := argsOf(e)
 	for _, a := range args {
 		g.read(a)
 		g.present(a)
 	}
-	switch c.FunctionName() {
+	switch name := e.AsCall().FunctionName(); name {
 	case operators.Index:
 		if k := args[1]; k.Kind() == ast.LiteralKind && k.AsLiteral().Type() == types.IntType {
 			g.add(fmt.Sprintf("%s.size() > %v", g.text(args[0]), k.AsLiteral().Value()), e)
@@ -359,6 +459,15 @@ func (g *guarding) call(e ast.Expr) {
 		g.add(g.text(args[1])+" in "+g.text(args[0]), e)
 	case operators.Divide, operators.Modulo:
 		g.add(g.text(args[1])+" != 0", e)
+	case "quantity", "url", "ip", "cidr", "semver":
+		predicate := map[string]string{"quantity": "isQuantity", "url": "isURL", "ip": "isIP", "cidr": "isCIDR", "semver": "isSemver"}[name]
+		g.add(predicate+"("+g.text(args[0])+")", e)
+	case "asInteger":
+		g.add(g.text(args[0])+".isInteger()", e)
+	case "startsWith", "endsWith", "contains", "matches", "split", "lowerAscii", "upperAscii", "trim", "replace", "substring":
+		if g.checked.AST.GetType(args[0].ID()).Kind() == types.DynKind {
+			g.add("type("+g.text(args[0])+") == string", e)
+		}
 	case "value":
 		g.add(g.text(args[0])+".hasValue()", e)
 	case operators.Less, operators.LessEquals, operators.Greater, operators.GreaterEquals:
@@ -372,13 +481,27 @@ func (g *guarding) call(e ast.Expr) {
 
 // present asks that a path is not null.
 func (g *guarding) present(e ast.Expr) {
-	if e.Kind() == ast.IdentKind || e.Kind() == ast.SelectKind && !e.AsSelect().IsTestOnly() {
+	switch g.checked.AST.GetType(e.ID()).Kind() {
+	case types.DynKind, types.AnyKind, types.StructKind: // of others a comparison with null does not compile
+	default:
+		return
+	}
+	if e.Kind() == ast.IdentKind && !isIdent(e, "variables") || e.Kind() == ast.SelectKind && !e.AsSelect().IsTestOnly() {
 		g.add(g.text(e)+" != null", e)
 	}
 }
 
+// text is an expression as it is written, in one line, or as it would be if it holds a comment.
 func (g *guarding) text(e ast.Expr) string {
 	text, err := parser.Unparse(e, g.checked.AST.SourceInfo())
+	source, at, end := sourceOf(*g.checked, e.ID())
+	whole := []rune(g.checked.Text)
+	if from, to := span(whole, []rune(source), at, end); written(whole, []rune(source), from) == to {
+		text = string(whole[from:to])
+	}
+	if strings.Contains(text, "\n") {
+		text = strings.Join(strings.Fields(source), " ")
+	}
 	if err != nil || e.Kind() == ast.CallKind && strings.ContainsAny(text, "&|?<>=+-*/%") && strings.Contains(text, " ") {
 		return "(" + text + ")"
 	}
@@ -389,11 +512,16 @@ func (g *guarding) add(text string, e ast.Expr) {
 	if slices.ContainsFunc(g.out, func(k guard) bool { return k.text == text }) {
 		return
 	}
-	added := guard{text: text}
+	g.out = append(g.out, guard{text, boundIn(e, g.bound)})
+}
+
+// boundIn are the variables of comprehensions that an expression reads.
+func boundIn(e ast.Expr, bound []string) []string {
+	var out []string
 	ast.PreOrderVisit(e, ast.NewExprVisitor(func(x ast.Expr) {
-		if x.Kind() == ast.IdentKind && slices.Contains(g.bound, x.AsIdent()) && !slices.Contains(added.bound, x.AsIdent()) {
-			added.bound = append(added.bound, x.AsIdent())
+		if x.Kind() == ast.IdentKind && slices.Contains(bound, x.AsIdent()) && !slices.Contains(out, x.AsIdent()) {
+			out = append(out, x.AsIdent())
 		}
 	}))
-	g.out = append(g.out, added)
+	return out
 }

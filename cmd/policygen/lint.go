@@ -35,6 +35,11 @@ give their CustomResourceDefinitions with --crd or among the files of -f.
 
 A message expression that can fail is a warning of its own: the server then takes the message.
 
+--fix adds guards to the files of -f, each proved before; what it does not change stays as it is
+written. No guard loosens a policy: without the field a validation refuses, and a match condition
+lets the validations judge. The report is about the policies after that. Of the rule set it shows the
+guards as a diff of the Go files, and changes nothing.
+
 Exit status: 0 if there is no error, and for the rule set if all is proved; 1 otherwise; 2 if a file
 cannot be read. With --strict a warning is enough for 1.`
 
@@ -42,6 +47,7 @@ const lintExample = `  policygen lint
   policygen lint -f policies/
   policygen lint -f policies/ --crd crds/ --strict
   policygen lint -f policy.yaml --witness out/
+  policygen lint -f policies/ --fix
   policygen lint -f policies/ -o sarif > lint.sarif`
 
 const asGitHub format = "github"
@@ -60,6 +66,7 @@ type lintOptions struct {
 	folder   string
 	format   format
 	strict   bool
+	fix      bool
 }
 
 func newLint() *cobra.Command {
@@ -77,6 +84,7 @@ func newLint() *cobra.Command {
 	addChoice(cmd, &o.assume, "assume", "", "LEVEL", "how objects are: server (decoded, with defaults, valid), raw (as written)", assumeServer, assumeRaw)
 	cmd.Flags().StringVar(&o.folder, "witness", "", "folder to save witnesses in: `DIR`")
 	cmd.Flags().BoolVar(&o.strict, "strict", false, "warnings make the exit status 1")
+	cmd.Flags().BoolVar(&o.fix, "fix", false, "put the guards that are proved to help into the files of -f; for the rule set, show them as a diff")
 	addFormat(cmd, &o.format, asText, asJSON, asGitHub, asMarkdown, asSARIF)
 	return cmd
 }
@@ -96,6 +104,15 @@ func (o *lintOptions) run(cmd *cobra.Command) error {
 		return err
 	}
 	l := newLinter(cmd.Context(), o, cluster.Resources)
+	if o.fix {
+		if err := l.fix(subjects, o.fixesTo(cmd), stderr); err != nil {
+			return err
+		}
+		// What is left is said of the policies as they are now.
+		if subjects, err = o.subjects.load(stdin, newPrinter(io.Discard)); err != nil {
+			return err
+		}
+	}
 	if err := l.all(subjects, cmd.ErrOrStderr()); err != nil {
 		return err
 	}
@@ -112,6 +129,14 @@ func (o *lintOptions) run(cmd *cobra.Command) error {
 		return exitFound
 	}
 	return nil
+}
+
+// fixesTo is where the fixes are told: beside a report that programs read, on stderr.
+func (o *lintOptions) fixesTo(cmd *cobra.Command) *printer {
+	if o.format == asText {
+		return newPrinter(cmd.OutOrStdout())
+	}
+	return newPrinter(cmd.ErrOrStderr())
 }
 
 // lintFinding is a finding with its place and the commands that show it.
@@ -198,11 +223,7 @@ func (l *linter) all(subjects []subject, stderr io.Writer) error {
 
 // reports are what lint says of a subject.
 func (l *linter) reports(s subject) iter.Seq2[lint.Report, error] {
-	o := lint.Options{Resources: l.resources, Assume: schema.Server}
-	if l.options.assume == assumeRaw {
-		o.Assume = schema.Raw
-	}
-	return lint.Run(l.ctx, s.set, o)
+	return lint.Run(l.ctx, s.set, l.lintOptions())
 }
 
 // add notes a finding, unless another profile has it already.
@@ -213,6 +234,14 @@ func (l *linter) add(f lintFinding) {
 	if !known {
 		l.findings = append(l.findings, f)
 	}
+}
+
+func (l *linter) lintOptions() lint.Options {
+	o := lint.Options{Resources: l.resources, Assume: schema.Server}
+	if l.options.assume == assumeRaw {
+		o.Assume = schema.Raw
+	}
+	return o
 }
 
 // finding is one of a subject with its place.

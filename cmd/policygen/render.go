@@ -150,7 +150,7 @@ func (t target) write(p *printer, out string, all []rendering) error {
 		}
 		for _, f := range r.files {
 			delete(old, f.Path)
-			if err := replaceFile(filepath.Join(folder, f.Path), f.Data); err != nil {
+			if err := replaceFile(filepath.Join(folder, f.Path), f.Data, 0o644); err != nil {
 				return err
 			}
 		}
@@ -183,13 +183,13 @@ func cause(err error) string {
 }
 
 // replaceFile writes a file as a whole: whoever reads it finds the old or the new one.
-func replaceFile(path string, data []byte) error {
+func replaceFile(path string, data []byte, mode fs.FileMode) error {
 	f, err := os.CreateTemp(filepath.Dir(path), ".policygen-*")
 	if err != nil {
 		return err
 	}
 	_, err = f.Write(data)
-	err = errors.Join(err, f.Chmod(0o644), f.Close())
+	err = errors.Join(err, f.Chmod(mode), f.Close())
 	if err == nil {
 		err = os.Rename(f.Name(), path)
 	}
