@@ -3,6 +3,7 @@ package lint
 import (
 	"context"
 	"slices"
+	"strings"
 
 	admissionv1 "k8s.io/api/admissionregistration/v1"
 
@@ -73,7 +74,9 @@ type mendedText struct {
 func (m *mending) round(findings []Finding) bool {
 	done := map[string]bool{}
 	for _, f := range findings {
-		if f.Fix == nil || done[f.Fix.Field] {
+		// The error of an audit annotation refuses the request, and no annotation does: that is not for
+		// a tool to change.
+		if f.Fix == nil || done[f.Fix.Field] || strings.HasPrefix(f.of, "auditAnnotations[") {
 			continue
 		}
 		done[f.Fix.Field] = true
