@@ -54,6 +54,10 @@ type Options struct {
 	// Resources tells of kinds; nil: the built-in ones.
 	Resources *schema.Table
 	Assume    schema.Assume
+
+	// claim changes what is known of a variable of the environment. Tests claim too much with it, and
+	// see that it is noticed.
+	claim func(variable string, s *schema.Shape) *schema.Shape
 }
 
 func (o *Options) setDefaults() {
@@ -74,19 +78,7 @@ func Total(set *harness.Set, policy string, o Options) ([]Proof, error) {
 	run := &totality{
 		def: set.Policy(policy), bindings: set.Bindings(policy), checked: checked, functions: functionsOf(env), options: o,
 	}
-	run.proofs = make([]Proof, len(checked))
-	for i, c := range checked {
-		run.proofs[i] = Proof{Policy: policy, Field: c.Field, Name: c.Name, Text: c.Text, Err: c.Err}
-	}
-	for _, c := range casesOf(run.def.Spec.MatchConstraints, o.Resources) {
-		run.analyse(c)
-	}
-	for i := range run.proofs {
-		slices.SortStableFunc(run.proofs[i].Open, func(a, b Open) int {
-			return cmp.Or(cmp.Compare(a.Field, b.Field), cmp.Compare(a.Start, b.Start))
-		})
-	}
-	return run.proofs, nil
+	return run.prove(), nil
 }
 
 // totality is the analysis of one policy.
@@ -97,6 +89,22 @@ type totality struct {
 	functions *functions
 	options   Options
 	proofs    []Proof
+}
+
+func (r *totality) prove() []Proof {
+	r.proofs = make([]Proof, len(r.checked))
+	for i, c := range r.checked {
+		r.proofs[i] = Proof{Policy: r.def.Name, Field: c.Field, Name: c.Name, Text: c.Text, Err: c.Err}
+	}
+	for _, c := range casesOf(r.def.Spec.MatchConstraints, r.options.Resources) {
+		r.analyse(c)
+	}
+	for i := range r.proofs {
+		slices.SortStableFunc(r.proofs[i].Open, func(a, b Open) int {
+			return cmp.Or(cmp.Compare(a.Field, b.Field), cmp.Compare(a.Start, b.Start))
+		})
+	}
+	return r.proofs
 }
 
 func (r *totality) analyse(c Case) {
@@ -290,16 +298,22 @@ func (r *totality) roots(ts *terms, c Case, inConditions bool) map[string]*term 
 	request := schema.RequestCase{
 		Operation: c.Operation, Subresource: c.Subresource, Namespaced: c.Namespaced, Kind: c.Kind, Table: r.options.Resources,
 	}
+	known := func(variable string, s *schema.Shape) *schema.Shape {
+		if r.options.claim == nil {
+			return s
+		}
+		return r.options.claim(variable, s)
+	}
 	roots := map[string]*term{
-		"object": ts.root("object", object), "oldObject": ts.root("oldObject", old),
-		"request":         ts.root("request", schema.RequestShape(request)),
-		"namespaceObject": ts.make(term{kind: rootTerm, name: "namespaceObject", seq: boolInt(inConditions), shape: namespace}),
+		"object": ts.root("object", known("object", object)), "oldObject": ts.root("oldObject", known("oldObject", old)),
+		"request":         ts.root("request", known("request", schema.RequestShape(request))),
+		"namespaceObject": ts.make(term{kind: rootTerm, name: "namespaceObject", seq: boolInt(inConditions), shape: known("namespaceObject", namespace)}),
 		"authorizer":      ts.root("authorizer", &schema.Shape{Kinds: schema.Opaque, Name: "kubernetes.authorization.Authorizer"}),
 		"authorizer.requestResource": ts.root("authorizer.requestResource",
 			&schema.Shape{Kinds: schema.Opaque, Name: "kubernetes.authorization.ResourceCheck"}),
 	}
 	if r.def.Spec.ParamKind != nil {
-		roots["params"] = ts.root("params", r.params())
+		roots["params"] = ts.root("params", known("params", r.params()))
 	}
 	return roots
 }
