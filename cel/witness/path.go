@@ -2,11 +2,14 @@ package witness
 
 import (
 	"maps"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/runtime"
+
+	"hangar.io/holdshort/cel"
 )
 
 // step is one step of a path: a key of a map, an index of a list, or any of either.
@@ -74,6 +77,10 @@ func parsePath(text string) path {
 			p, text = p.then(step{key: text[2:end]}), text[end+2:]
 		case text[0] == '[':
 			end := strings.IndexByte(text, ']')
+			if end > 0 && text[1:end] == "*" {
+				p, text = p.then(step{kind: toAny}), text[end+1:]
+				continue
+			}
 			n, err := strconv.Atoi(text[1:max(end, 1)])
 			if err != nil {
 				return nil
@@ -90,6 +97,20 @@ func parsePath(text string) path {
 	}
 	return p
 }
+
+// optional is the step in CEL, of a value that may not have it.
+func (s step) optional() (string, error) {
+	if s.kind == toIndex {
+		return "[?" + strconv.Itoa(s.index) + "]", nil
+	}
+	if isField.MatchString(s.key) && s.key != "in" && s.key != "null" && s.key != "true" && s.key != "false" {
+		return ".?" + s.key, nil
+	}
+	quoted, err := cel.Quote(s.key)
+	return "[?" + quoted + "]", err
+}
+
+var isField = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
 // get finds the value at a path.
 func get(v any, p path) (any, bool) {

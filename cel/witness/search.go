@@ -14,10 +14,8 @@ import (
 	"github.com/google/cel-go/common/ast"
 	admissionv1 "k8s.io/api/admissionregistration/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	kschema "k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apiserver/pkg/admission"
-	"k8s.io/client-go/kubernetes/scheme"
 
 	"hangar.io/holdshort/cel/harness"
 	"hangar.io/holdshort/cel/schema"
@@ -44,15 +42,15 @@ type Search struct {
 	literals    []any  // what they mention
 
 	choice int // among the forms that a part may have
-	found  map[Target]result
+	// failures are the first worlds with which expressions fail, whatever the target was.
+	failures map[failure]*trial
+	others   map[*harness.Set][]*Search // of the policies that are to allow
 }
 
-// result is a world with an outcome.
-type result struct {
-	world   world
-	request harness.Request
-	cluster harness.Cluster
-	text    string
+// failure is where an expression fails.
+type failure struct {
+	expression, field string
+	node              int64
 }
 
 // New begins a search among the requests of a case. A policy without a binding, which no server
@@ -65,7 +63,8 @@ func New(set *harness.Set, policy string, c Case, o Options) (*Search, error) {
 	}
 	s := &Search{
 		policy: def, options: o, kase: c, skeletons: builtIn(),
-		expressions: map[string]ast.Expr{}, variables: map[string]ast.Expr{}, found: map[Target]result{},
+		expressions: map[string]ast.Expr{}, variables: map[string]ast.Expr{},
+		failures: map[failure]*trial{}, others: map[*harness.Set][]*Search{},
 	}
 	s.binding, s.bound = bindingOf(set, def, o.Resources), len(set.Bindings(policy)) > 0
 	var err error
@@ -134,69 +133,53 @@ func (s *Search) kindOf(c Case) kschema.GroupVersionKind {
 	return c.Resource.GroupVersion().WithKind(string(name))
 }
 
-// collect notes what the expressions read and mention.
-func (s *Search) collect() {
-	seen := map[string]bool{}
-	for _, field := range s.order {
-		s.visit(s.expressions[field], nil, seen)
-	}
-}
-
-func (s *Search) visit(x ast.Expr, sc *scope, seen map[string]bool) {
-	switch x.Kind() {
-	case ast.SelectKind:
-		s.visit(x.AsSelect().Operand(), sc, seen)
-	case ast.CallKind:
-		if x.AsCall().IsMemberFunction() {
-			s.visit(x.AsCall().Target(), sc, seen)
-		}
-		for _, a := range x.AsCall().Args() {
-			s.visit(a, sc, seen)
-		}
-	case ast.ListKind:
-		for _, e := range x.AsList().Elements() {
-			s.visit(e, sc, seen)
-		}
-	case ast.MapKind:
-		for _, e := range x.AsMap().Entries() {
-			s.visit(e.AsMapEntry().Key(), sc, seen)
-			s.visit(e.AsMapEntry().Value(), sc, seen)
-		}
-	case ast.ComprehensionKind:
-		c := x.AsComprehension()
-		s.visit(c.IterRange(), sc, seen)
-		inner := s.iteration(c, sc)
-		s.visit(c.LoopStep(), inner, seen)
-		s.visit(c.Result(), inner, seen)
-	case ast.LiteralKind:
-		if v, ok := jsonOf(x.AsLiteral()); ok && v != nil && !seen[fmt.Sprintf("literal %v", v)] {
-			seen[fmt.Sprintf("literal %v", v)] = true
-			s.literals = append(s.literals, v)
-		}
-		return
-	}
-	for _, t := range s.terms(x, sc) {
-		if !t.isPath() || len(t.at) < 2 && t.at.root() != "params" {
-			continue
-		}
-		if c := canonical(t.at); c != nil && !seen["path "+c.String()] {
-			seen["path "+c.String()] = true
-			s.reads = append(s.reads, t.at)
-		}
-	}
-}
-
-// Find returns a request on which the target fails, or nil if it finds none in the steps of the options.
+// Find returns a request with the wanted outcome, or nil if it finds none in the steps of the options.
+// It fails if the target speaks of what does not exist.
 func (s *Search) Find(ctx context.Context, t Target) (*Witness, error) {
-	if t.Field == "" {
+	if t.Field == "" && t.Node != 0 {
 		t.Field = t.Expression
 	}
+	if _, ok := s.expressions[t.Expression]; t.Expression != "" && !ok || t.Expression == "" && t.Outcome == Fails {
+		return nil, fmt.Errorf("policy %s has no expression %q", s.policy.Name, t.Expression)
+	}
+	g := &goal{Target: t}
+	var err error
+	if g.facts, err = s.factsOf(t.When); err != nil {
+		return nil, err
+	}
+	if g.others, err = s.allowing(t.AllowedBy); err != nil {
+		return nil, err
+	}
 	for i, c := range s.representatives() {
-		if w := s.findIn(ctx, c, t, uint64(i)); w != nil { //nolint:gosec // a small index
+		if w := s.findIn(ctx, c, g, uint64(i)); w != nil { //nolint:gosec // a small index
 			return w, ctx.Err()
 		}
 	}
 	return nil, ctx.Err()
+}
+
+// goal is a target with what tells whether a request meets it.
+type goal struct {
+	Target
+	facts  *harness.Set // allows the requests of which the facts hold; nil: all
+	others []*Search    // of the policies of AllowedBy
+}
+
+// allowing are searches for each policy of a set that is to allow the request.
+func (s *Search) allowing(set *harness.Set) ([]*Search, error) {
+	if set == nil || s.others[set] != nil {
+		return s.others[set], nil
+	}
+	all := []*Search{}
+	for _, name := range set.Policies() {
+		other, err := New(set, name, s.kase, s.options)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, other)
+	}
+	s.others[set] = all
+	return all, nil
 }
 
 // representatives are the cases that stand for the search's: it itself, unless that is of any resource.
@@ -226,30 +209,39 @@ func (s *Search) representatives() []Case {
 }
 
 // findIn searches among the requests of one case.
-func (s *Search) findIn(ctx context.Context, c Case, t Target, salt uint64) *Witness {
+func (s *Search) findIn(ctx context.Context, c Case, g *goal, salt uint64) *Witness {
 	any := s.kase
 	s.kase, s.skeleton = c, s.skeletons.of(s.options.Resources, c.Kind)
 	defer func() { s.kase = any }()
 	if any.Resource.Resource == "" {
-		s.found = map[Target]result{}
+		s.failures = map[failure]*trial{}
 	}
 	h := fnv.New64a()
-	_, _ = fmt.Fprintf(h, "%s %v %v", s.policy.Name, c, t)       // a hash takes everything
-	rng := rand.New(rand.NewPCG(s.options.Seed+salt, h.Sum64())) //nolint:gosec // to be repeatable
-	for i := 0; i < s.options.Steps && ctx.Err() == nil; i++ {
-		if _, ok := s.at(t); ok {
-			break
+	_, _ = fmt.Fprintf(h, "%s %v %d %s %s %d %v", s.policy.Name, c, g.Outcome, g.Expression, g.Field, g.Node, g.When) // a hash takes everything
+	rng := rand.New(rand.NewPCG(s.options.Seed+salt, h.Sum64()))                                                      //nolint:gosec // to be repeatable
+	found := s.known(ctx, g)
+	for i := 0; i < s.options.Steps && found == nil && ctx.Err() == nil; i++ {
+		t := s.try(ctx, s.attempt(rng, g, i))
+		switch {
+		case t == nil:
+		case g.Outcome == Fails:
+			found = s.known(ctx, g)
+		case s.meets(ctx, g, t):
+			found = t
 		}
-		s.try(ctx, s.attempt(rng, t, i))
 	}
-	t, ok := s.at(t)
-	if !ok {
+	if found == nil {
 		return nil
 	}
-	r := s.shrink(ctx, t, s.found[t])
+	at := s.failureOf(g, found)
+	if g.Outcome == Fails {
+		g.Field, g.Node = at.field, at.node // for what is made smaller to stay the same
+	}
+	found = s.shrink(ctx, g, found)
 	w := &Witness{
-		Request: r.request, Cluster: r.cluster, Policy: s.policy.Name, Expression: t.Expression, Field: t.Field,
-		Node: t.Node, Error: r.text, sent: r.world, kase: c, raw: s.options.Assume == schema.Raw, resources: s.options.Resources,
+		Request: found.request, Cluster: found.cluster, Policy: s.policy.Name, Expression: at.expression, Field: at.field,
+		Node: at.node, Error: found.failures[at], Verdict: found.verdict, sent: found.world, kase: c,
+		raw: s.options.Assume == schema.Raw, resources: s.options.Resources,
 	}
 	if !s.bound {
 		w.binding = s.binding
@@ -257,294 +249,50 @@ func (s *Search) findIn(ctx context.Context, c Case, t Target, salt uint64) *Wit
 	return w
 }
 
-// at is the target, or of those of its expression the first, that has a result.
-func (s *Search) at(t Target) (Target, bool) {
-	if t.Node != 0 {
-		_, ok := s.found[t]
-		return t, ok
-	}
-	first, ok := t, false
-	for f := range s.found {
-		if f.Expression == t.Expression && (!ok || cmp.Or(cmp.Compare(f.Field, first.Field), cmp.Compare(f.Node, first.Node)) < 0) {
-			first, ok = f, true
-		}
-	}
-	return first, ok
-}
-
-// attempt is the world of one step.
-func (s *Search) attempt(rng *rand.Rand, t Target, i int) world {
-	s.choice = 0
-	if i > 0 {
-		s.choice = rng.IntN(12)
-	}
-	p := &plan{Search: s, rng: rng, world: s.first()}
-	if i == 0 {
-		return p.world
-	}
-	if p.chance(10) {
-		p.noise()
-	}
-	if len(s.options.Hints) > 0 && p.chance(80) {
-		for _, f := range s.options.Hints[rng.IntN(len(s.options.Hints))] {
-			p.hint(f)
-		}
-	}
-	inCondition := strings.HasPrefix(t.Expression, "matchConditions[")
-	for _, field := range s.order {
-		if strings.HasPrefix(field, "matchConditions[") && field != t.Expression {
-			p.want(s.expressions[field], true, nil)
-		}
-	}
-	if x := s.expressions[t.Expression]; x != nil {
-		p.reachTarget(x, t)
-	}
-	// The conditions once more: what made the node fail may have unmade them.
-	if !inCondition && p.chance(20) {
-		for _, field := range s.order {
-			if strings.HasPrefix(field, "matchConditions[") {
-				p.want(s.expressions[field], true, nil)
-			}
-		}
-	}
-	for p.chance(25) {
-		p.noise()
-	}
-	return p.world
-}
-
-// reachTarget makes the target's expression come to the node, through the variable that holds it, and
-// the node fail.
-func (p *plan) reachTarget(x ast.Expr, t Target) {
-	if t.Field == t.Expression {
-		p.reach(x, t.Node, nil, func(n ast.Expr, sc *scope) { p.fail(n, sc) })
-		return
-	}
-	inner := p.expressions[t.Field]
-	if inner == nil {
-		return
-	}
-	p.through(x, inner, t, 0)
-}
-
-// through follows the reads of variables from an expression to the one that holds the node.
-func (p *plan) through(x, goal ast.Expr, t Target, depth int) bool {
-	if x == goal {
-		return p.reach(x, t.Node, nil, func(n ast.Expr, sc *scope) { p.fail(n, sc) })
-	}
-	if depth > deepest {
-		return false
-	}
-	var reads []ast.Expr
-	ast.PreOrderVisit(x, ast.NewExprVisitor(func(e ast.Expr) {
-		if e.Kind() == ast.SelectKind && p.variable(e.AsSelect(), nil) != nil {
-			reads = append(reads, e)
-		}
-	}))
-	p.rng.Shuffle(len(reads), func(i, j int) { reads[i], reads[j] = reads[j], reads[i] })
-	for _, read := range reads {
-		v := p.variable(read.AsSelect(), nil)
-		if !p.leads(v, goal, 0) {
-			continue
-		}
-		p.reach(x, read.ID(), nil, func(ast.Expr, *scope) {})
-		return p.through(v, goal, t, depth+1)
-	}
-	return false
-}
-
-// leads tells whether an expression is, or reads through variables, another.
-func (s *Search) leads(x, goal ast.Expr, depth int) bool {
-	if x == goal {
-		return true
-	}
-	found := false
-	ast.PreOrderVisit(x, ast.NewExprVisitor(func(e ast.Expr) {
-		if found || depth > deepest || e.Kind() != ast.SelectKind {
-			return
-		}
-		if v := s.variable(e.AsSelect(), nil); v != nil {
-			found = s.leads(v, goal, depth+1)
-		}
-	}))
-	return found
-}
-
-// try runs a world and notes the targets that it is a witness of.
-func (s *Search) try(ctx context.Context, w world) {
-	for t, r := range s.run(ctx, w) {
-		if _, ok := s.found[t]; !ok {
-			s.found[t] = r
-		}
-	}
-}
-
-// run judges a world and returns the targets that fail.
-func (s *Search) run(ctx context.Context, w world) map[Target]result {
-	r, cluster := w.request(s.kase, s.options.Resources)
-	raw := r
-	if err := harness.Complete(&r, cluster, now); err != nil {
+// try runs a world and notes what fails with it.
+func (s *Search) try(ctx context.Context, w world) *trial {
+	t := s.run(ctx, w)
+	if t == nil {
 		return nil
 	}
-	if w["noGroups"] == true {
-		r.User.Groups = nil
-	}
-	if s.options.Assume == schema.Raw {
-		r.Object, r.OldObject = asWritten(raw.Object, r.Object, r.Kind), asWritten(raw.OldObject, r.OldObject, r.Kind)
-	}
-	if !s.valid(r) {
-		return nil
-	}
-	p, err := harness.Prepare(r, cluster)
-	if err != nil {
-		return nil
-	}
-	v := s.set.Evaluate(ctx, p, harness.Options{Trace: true})
-	if v.Decision == harness.Undecided {
-		return nil
-	}
-	var out map[Target]result
-	for _, trace := range v.Trace {
-		if trace.Skipped != nil && (trace.Skipped.By != "matchCondition" || trace.Skipped.Name != "") {
-			continue // an error beside a false match condition does nothing
-		}
-		for _, e := range trace.Expressions {
-			if e.Error == "" || strings.HasPrefix(e.Field, "variables[") {
-				continue
-			}
-			cause := origin(e, trace.Expressions)
-			if out == nil {
-				out = map[Target]result{}
-			}
-			out[Target{Expression: e.Field, Field: cause.Field, Node: cause.Node}] = result{w, r, cluster, e.Error}
+	for f := range t.failures {
+		if s.failures[f] == nil {
+			s.failures[f] = t
 		}
 	}
-	return out
+	return t
 }
 
-// origin is the expression that an error comes from: that of a variable, whose error the text of the
-// other holds.
-func origin(e harness.Expression, all []harness.Expression) harness.Expression {
-	for {
-		inner := -1
-		for i, v := range all {
-			if strings.HasPrefix(v.Field, "variables[") && v.Error != "" && v.Field != e.Field &&
-				strings.Contains(e.Error, fmt.Sprintf("composited variable %q fails to evaluate: %s", v.Name, v.Error)) &&
-				(inner < 0 || len(v.Error) > len(all[inner].Error)) {
-				inner = i
-			}
-		}
-		if inner < 0 {
-			return e
-		}
-		e = all[inner]
-	}
-}
-
-// asWritten is an object with no more of the completion than what says which object it is, and what
-// decoding gives it.
-func asWritten(o, completed map[string]any, kind kschema.GroupVersionKind) map[string]any {
-	if o == nil {
+// known is an earlier trial with which the goal's expression fails.
+func (s *Search) known(ctx context.Context, g *goal) *trial {
+	if g.Outcome != Fails {
 		return nil
 	}
-	o = runtime.DeepCopyJSON(o)
-	o["apiVersion"], o["kind"] = completed["apiVersion"], completed["kind"]
-	typed, err := scheme.Scheme.New(kind)
-	if err != nil {
-		return o // a custom resource
+	for _, f := range slices.SortedFunc(maps.Keys(s.failures), func(a, b failure) int {
+		return cmp.Or(cmp.Compare(a.field, b.field), cmp.Compare(a.node, b.node))
+	}) {
+		if g.isOf(f) && s.meets(ctx, g, s.failures[f]) {
+			return s.failures[f]
+		}
 	}
-	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(o, typed); err != nil {
-		return o
-	}
-	decoded, err := runtime.DefaultUnstructuredConverter.ToUnstructured(typed)
-	if err != nil {
-		return o
-	}
-	return decoded
+	return nil
 }
 
-// shrink leaves out of a world what the outcome does not need.
-func (s *Search) shrink(ctx context.Context, t Target, r result) result {
-	budget := 600
-	keep := func(w world) bool {
-		budget--
-		smaller, ok := s.run(ctx, w)[t]
-		if ok {
-			r = smaller
-		}
-		return ok
-	}
-	s.choice = 0
-	// Whole parts first.
-	for _, root := range []string{"user", "params", "object", "oldObject", "namespaceObject"} {
-		w := r.world.copy()
-		first := s.first()
-		if first[root] == nil {
-			continue
-		}
-		w[root] = first[root]
-		keep(w)
-	}
-	if s.kase.Operation == admission.Update {
-		w := r.world.copy()
-		w["oldObject"] = runtime.DeepCopyJSONValue(w["object"])
-		if !keep(w) {
-			w = r.world.copy()
-			w["object"] = runtime.DeepCopyJSONValue(w["oldObject"])
-			keep(w)
-		}
-	}
-	for changed := true; changed && budget > 0; {
-		changed = false
-		for _, at := range removable(r.world) {
-			if budget <= 0 {
-				break
-			}
-			if _, ok := get(map[string]any(r.world), at); !ok || at.root() == "namespace" || at.root() == "name" {
-				continue
-			}
-			if at.root() == "user" && equal(r.world.object("user"), administrator) {
-				continue
-			}
-			w := r.world.copy()
-			if len(at) == 1 {
-				if !slices.Contains([]string{"allow", "dryRun", "options", "noGroups"}, at.root()) {
-					continue
-				}
-				delete(w, at.root())
-			} else {
-				w.drop(s, at)
-			}
-			if equal(w, r.world) {
-				continue
-			}
-			changed = keep(w) || changed
-		}
-	}
-	return r
+// isOf tells whether a failure is the wanted one.
+func (g *goal) isOf(f failure) bool {
+	return f.expression == g.Expression && (g.Node == 0 || f.field == g.Field && f.node == g.Node)
 }
 
-func equal(a, b map[string]any) bool { return fmt.Sprint(a) == fmt.Sprint(b) }
-
-// removable are the paths to everything in a world, the largest parts first.
-func removable(w world) []path {
-	var all []path
-	var walk func(v any, at path)
-	walk = func(v any, at path) {
-		switch x := v.(type) {
-		case map[string]any:
-			for _, k := range slices.Sorted(maps.Keys(x)) {
-				all = append(all, at.then(step{key: k}))
-				walk(x[k], at.then(step{key: k}))
-			}
-		case []any:
-			for i := len(x) - 1; i >= 0; i-- {
-				all = append(all, at.then(step{kind: toIndex, index: i}))
-				walk(x[i], at.then(step{kind: toIndex, index: i}))
-			}
+// failureOf is what the goal's expression fails with in a trial, and of other outcomes the expression alone.
+func (s *Search) failureOf(g *goal, t *trial) failure {
+	if g.Outcome != Fails {
+		return failure{expression: t.decisive(g.Target)}
+	}
+	var first failure
+	for f := range t.failures {
+		if g.isOf(f) && (first == failure{} || cmp.Or(cmp.Compare(f.field, first.field), cmp.Compare(f.node, first.node)) < 0) {
+			first = f
 		}
 	}
-	walk(map[string]any(w), nil)
-	slices.SortStableFunc(all, func(a, b path) int { return cmp.Compare(len(a), len(b)) })
-	return all
+	return first
 }

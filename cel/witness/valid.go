@@ -32,7 +32,7 @@ func (s *Search) valid(r harness.Request) bool {
 			return false
 		}
 	}
-	return r.User.Name != ""
+	return true
 }
 
 // validMetadata applies the server's own validation of metadata.

@@ -20,43 +20,39 @@ type Case struct {
 	Namespaced bool
 }
 
-// Target is the outcome that a request is wanted for: that a node fails.
-type Target struct {
-	// Expression that fails, by its field as in harness.Expression.
-	Expression string
-	// Field and Node are where the error comes from: the expression itself, or a variable that it
-	// reads. No field and no node: any of them.
-	Field string
-	Node  int64
-}
+// Outcome is what the policy is to make of a request.
+type Outcome uint8
 
-// Is is what a fact says of the value at a path.
-type Is uint8
-
-// What facts can say.
 const (
-	Absent Is = iota
-	Present
-	Null
-	// EqualTo the fact's Value.
-	EqualTo
-	// True and False are for a path to an expression: its field, as in harness.Expression.
-	True
-	False
+	// Fails: the evaluation of an expression ends in an error.
+	Fails Outcome = iota
+	// Judged: the policy looks at the request, as all match conditions are true.
+	Judged
+	// Allows: it looks at it, and all validations are true.
+	Allows
+	// Denies: it looks at it, and a validation is false, which is no error.
+	Denies
 )
 
-// Fact is something that holds of the wanted request.
-type Fact struct {
-	// Path is a chain of fields as CEL writes it: object.spec.hostNetwork, request.userInfo.username,
-	// object.metadata.labels['app'], object.spec.containers[0].image. For True and False it is the
-	// field of an expression: matchConditions[0].
-	Path  string
-	Is    Is
-	Value any // in JSON form
+// Target is what a request is wanted for.
+type Target struct {
+	Outcome Outcome
+	// Expression that fails, or the validation that is false, by its field as in harness.Expression.
+	// Empty for Denies: any validation.
+	Expression string
+	// Field and Node are where the error of Fails comes from: the expression itself, or a variable
+	// that it reads. No field and no node: any of them.
+	Field string
+	Node  int64
+	// When are facts that hold besides. That other validations are true tells which one denies alone.
+	When Condition
+	// AllowedBy is a set of policies that is to allow the request; nil: whatever others say. With
+	// Denies, and the set of an older version, it asks what a change newly refuses.
+	AllowedBy *harness.Set
+	// Hints are conditions under which the outcome is expected, each on its own. They say where to
+	// look first, and need not hold.
+	Hints []Condition
 }
-
-// Condition is facts that hold at once. A search takes them as hints on where to look.
-type Condition []Fact
 
 // Witness is a request with the wanted outcome.
 type Witness struct {
@@ -65,10 +61,12 @@ type Witness struct {
 	Cluster harness.Cluster
 	Policy  string
 	// Expression and Field are those of the target, Node the one that failed, and Error what the
-	// evaluator says of the expression.
+	// evaluator says of the expression; of Denies, Expression is the validation that is false.
 	Expression, Field string
 	Node              int64
 	Error             string
+	// Verdict is what the API server's evaluator makes of the request under this policy alone.
+	Verdict harness.Verdict
 
 	sent      world // as a client sends it
 	kase      Case
@@ -86,8 +84,6 @@ type Options struct {
 	Steps int
 	// Seed of the random choices.
 	Seed uint64
-	// Hints are conditions under which the outcome is expected, each on its own.
-	Hints []Condition
 }
 
 func (o *Options) setDefaults() {

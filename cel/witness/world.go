@@ -1,7 +1,6 @@
 package witness
 
 import (
-	"strings"
 	"time"
 
 	admissionv1 "k8s.io/api/admissionregistration/v1"
@@ -351,8 +350,6 @@ func (s *Search) required(p path) bool {
 	switch p.root() {
 	case "object", "oldObject":
 		return s.options.Assume == schema.Server && s.skeleton.required(p[1:])
-	case "user":
-		return strings.HasSuffix(p.String(), ".username")
 	case "namespace", "namespaceObject":
 		return len(p) < 3
 	case "allow", "dryRun":
