@@ -13,6 +13,7 @@ const mostCases = 4
 type site struct {
 	Open
 	cases []Case
+	whens map[Case][]witness.Condition
 }
 
 func sitesOf(p Proof) []site {
@@ -21,9 +22,10 @@ func sitesOf(p Proof) []site {
 		i := slices.IndexFunc(all, func(s site) bool { return s.Field == o.Field && s.Node == o.Node })
 		if i < 0 {
 			i = len(all)
-			all = append(all, site{Open: o})
+			all = append(all, site{Open: o, whens: map[Case][]witness.Condition{}})
 		}
 		all[i].cases = append(all[i].cases, o.Case)
+		all[i].whens[o.Case] = o.When
 	}
 	return all
 }
@@ -35,7 +37,7 @@ func (in *input) witness(p Proof, at site) (*witness.Witness, Case) {
 		if s == nil {
 			continue
 		}
-		w, err := s.Find(in.ctx, witness.Target{Expression: p.Field, Field: at.Field, Node: at.Node})
+		w, err := s.Find(in.ctx, witness.Target{Expression: p.Field, Field: at.Field, Node: at.Node, Hints: at.whens[c]})
 		if err == nil && w != nil {
 			return w, c
 		}

@@ -454,7 +454,7 @@ func (p *soundPolicy) search(t testing.TB, x Proof) bool {
 			}
 			p.searches[k] = s
 		}
-		w, err := s.Find(context.Background(), witness.Target{Expression: x.Field, Field: o.Field, Node: o.Node})
+		w, err := s.Find(context.Background(), witness.Target{Expression: x.Field, Field: o.Field, Node: o.Node, Hints: o.When})
 		if err != nil {
 			t.Error(err)
 		}

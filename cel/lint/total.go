@@ -15,6 +15,7 @@ import (
 
 	"hangar.io/holdshort/cel/harness"
 	"hangar.io/holdshort/cel/schema"
+	"hangar.io/holdshort/cel/witness"
 )
 
 // Proof is what the analysis knows of one expression: that no request can make it fail, or which
@@ -47,6 +48,9 @@ type Open struct {
 	// Unknown: the analysis does not know the construct, so that it says nothing of whether an error
 	// can happen.
 	Unknown bool
+	// When are the conditions of paths that lead to the error, a few of them, as far as facts can say
+	// them: a search for a witness begins there.
+	When []witness.Condition
 }
 
 // Options of the analysis.
@@ -141,7 +145,7 @@ func (r *totality) analyse(c Case) {
 			if validation && !message {
 				results = e.truths(results, x.AST.Expr().ID())
 			}
-			r.report(i, c, results)
+			r.report(a, i, c, results)
 		}
 		r.proofs[i].Paths = max(r.proofs[i].Paths, of.paths)
 	}
@@ -174,7 +178,7 @@ func (r *totality) conditions(a *analysis, c Case) []*state {
 			for f := o.fault; f != nil; f = f.beside {
 				for _, i := range places {
 					if r.checked[i].Field == f.reader {
-						r.report(i, c, []outcome{{state: o.state, fault: f}})
+						r.report(a, i, c, []outcome{{state: o.state, fault: f}})
 					}
 				}
 			}
@@ -238,22 +242,38 @@ func (a *analysis) given(c Case) *state {
 }
 
 // report notes the errors among the outcomes of an expression, once a node and case.
-func (r *totality) report(i int, c Case, results []outcome) {
+func (r *totality) report(a *analysis, i int, c Case, results []outcome) {
+	const mostConditions = 4
+	given := a.given(c)
 	for _, o := range results {
 		if o.fault == nil {
 			continue
 		}
-		open := Open{Case: c, Field: o.fault.field, Node: o.fault.node, Why: o.fault.text, Unknown: o.fault.unknown}
-		if slices.ContainsFunc(r.proofs[i].Open, func(k Open) bool { return k.Field == open.Field && k.Node == open.Node && k.Case == c }) {
+		open := r.open(i, c, o.fault)
+		if len(open.When) == mostConditions || o.state == nil {
 			continue
 		}
-		for _, x := range r.checked {
-			if x.Field == open.Field && x.AST != nil {
-				open.Source, open.Start, open.End = sourceOf(x, open.Node)
-			}
+		if when := a.condition(o.state, given); len(when) > 0 {
+			open.When = append(open.When, when)
 		}
-		r.proofs[i].Open = append(r.proofs[i].Open, open)
 	}
+}
+
+// open is the entry of a fault, a new one unless there is one of the node and case.
+func (r *totality) open(i int, c Case, f *fault) *Open {
+	all := r.proofs[i].Open
+	known := slices.IndexFunc(all, func(k Open) bool { return k.Field == f.field && k.Node == f.node && k.Case == c })
+	if known >= 0 {
+		return &all[known]
+	}
+	open := Open{Case: c, Field: f.field, Node: f.node, Why: f.text, Unknown: f.unknown}
+	for _, x := range r.checked {
+		if x.Field == open.Field && x.AST != nil {
+			open.Source, open.Start, open.End = sourceOf(x, open.Node)
+		}
+	}
+	r.proofs[i].Open = append(all, open)
+	return &r.proofs[i].Open[len(all)]
 }
 
 // sourceOf is what is written at a node, and where, in characters.

@@ -30,7 +30,7 @@ func TestTheCorpusHasWitnesses(t *testing.T) {
 						t.Fatal(err)
 					}
 					last = s
-					w, err := s.Find(context.Background(), witness.Target{Expression: p.Field, Field: o.Field, Node: o.Node})
+					w, err := s.Find(context.Background(), witness.Target{Expression: p.Field, Field: o.Field, Node: o.Node, Hints: o.When})
 					if err != nil {
 						t.Fatal(err)
 					}
