@@ -1,6 +1,7 @@
 package harness
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"fmt"
 	"maps"
@@ -32,6 +33,11 @@ func Complete(r *Request, c Cluster, now time.Time) error {
 	}
 	r.completeUser()
 	r.completeOptions()
+	// A request for a namespace has its name, unless that is still to be generated (apiserver
+	// pkg/endpoints/handlers/create.go).
+	if r.Resource == namespaceResource && r.Namespace == "" {
+		r.Namespace = cmp.Or(r.Name, objectName(r.Object, r.OldObject))
+	}
 	r.Object, r.OldObject = copyObject(r.Object), copyObject(r.OldObject)
 	if r.Object != nil {
 		if err := r.completeObject(t, now); err != nil {
@@ -46,9 +52,6 @@ func Complete(r *Request, c Cluster, now time.Time) error {
 	r.deletion()
 	if r.Operation == admission.Update && r.Object != nil && r.OldObject != nil {
 		r.update(t)
-	}
-	if r.Resource == namespaceResource && r.Namespace == "" {
-		r.Namespace = objectName(r.Object, r.OldObject)
 	}
 	return nil
 }
