@@ -191,6 +191,12 @@ var enumerations = map[string][]string{
 // filled are lists that API validation refuses to be empty.
 var filled = map[string]bool{"containers": true, "verbs": true, "paths": true, "nodeSelectorTerms": true, "sources": true, "clusterRoleSelectors": true}
 
+// demanded are fields that API validation wants although their type lets them be left out, by type.
+var demanded = map[string]string{
+	"Container": "image", "ExecAction": "command", "EphemeralVolumeSource": "volumeClaimTemplate", "ConfigMapVolumeSource": "name", "SecretVolumeSource": "secretName",
+	"ConfigMapProjection": "name", "SecretProjection": "name",
+}
+
 // value is a new value of a tree.
 func (s sampler) value(n *tree, name string, depth int) any {
 	switch n.form {
@@ -236,11 +242,14 @@ func (s sampler) value(n *tree, name string, depth int) any {
 	case record:
 		m := map[string]any{}
 		for _, f := range n.fields {
-			required := filled[f.name] || !f.optional && (f.tree.form != list || s.chance(50))
+			required := filled[f.name] || demanded[n.owner] == f.name || !f.optional && (f.tree.form != list || s.chance(50))
 			if required || depth < 12 && !s.leavesOut(n, f.name) && s.chance(60/(depth+1)) {
 				m[f.name] = s.value(f.tree, f.name, depth+1)
 				if f.nullable && s.chance(40) {
 					m[f.name] = nil
+				}
+				if l, ok := m[f.name].([]any); ok && len(l) == 0 && demanded[n.owner] == f.name {
+					m[f.name] = []any{s.value(f.tree.elem, "", depth+1)}
 				}
 			}
 		}
