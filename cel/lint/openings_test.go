@@ -10,12 +10,13 @@ import (
 	"hangar.io/holdshort/cel/schema"
 )
 
-// opening is one thing that a shape leaves open of a value: that a field can be absent, that a value can
-// be null, empty, or of one of several kinds. An expression depends on it and on nothing else.
+// opening is one thing that a shape leaves open of a value: that a field can be absent, or there, that a
+// value can be null, empty, of one of several kinds, or text in no format. An expression depends on it and
+// on nothing else.
 type opening struct {
 	path  []hop
 	owner string // the type that has the field, or where the value stands
-	what  string // absent, empty, or the name of a type of CEL
+	what  string // absent, there, empty, format, or the name of a type of CEL
 	text  string // the expression, which fails where the value is so
 }
 
@@ -89,6 +90,9 @@ func (w *finder) record(s *schema.Shape, at []hop, text string, within func(stri
 		if !f.Always {
 			w.add(path, owner, "absent", within("["+read+"] != []"))
 			inner = func(x string) string { return within(has + " ? (" + x + ") : true") }
+			if !s.Dynamic {
+				w.add(path, owner, "there", inner("10 / (["+read+"].size() - 1) > 0"))
+			}
 		}
 		w.value(f.Shape, path, owner, read, inner, types)
 	}
@@ -122,6 +126,9 @@ func (w *finder) value(s *schema.Shape, path []hop, owner, text string, within f
 		if t.kind&(schema.List|schema.Map|schema.String) != 0 && !s.NonEmpty && !anyAlways(s) {
 			w.add(path, owner, "empty", inner("10 / size("+text+") > 0"))
 		}
+		if t.kind == schema.String && s.Text == schema.AnyText && ofObject(path) != "kind" && ofObject(path) != "apiVersion" {
+			w.add(path, owner, "format", inner("timestamp("+text+") != timestamp('2020-01-01T00:00:00Z')"))
+		}
 		w.variables++
 		v := fmt.Sprint("v", w.variables)
 		next := append(slices.Clone(path), hop{items: true})
@@ -134,6 +141,14 @@ func (w *finder) value(s *schema.Shape, path []hop, owner, text string, within f
 			w.record(s, path, text, inner, types)
 		}
 	}
+}
+
+// ofObject is the name of a field of an object itself, "" for others.
+func ofObject(path []hop) string {
+	if len(path) != 1 {
+		return ""
+	}
+	return path[0].name
 }
 
 // anyAlways tells whether a map has a key that is always there, so that it is never empty.
@@ -151,6 +166,9 @@ func claimed(s *schema.Shape, path []hop, what string) *schema.Shape {
 			}
 		}
 		c.NonEmpty = c.NonEmpty || what == "empty"
+		if what == "format" {
+			c.Text = schema.TimeText
+		}
 		return &c
 	}
 	var c *schema.Shape
@@ -168,6 +186,9 @@ func claimed(s *schema.Shape, path []hop, what string) *schema.Shape {
 			f.Shape = claimed(f.Shape, path[1:], what)
 		}
 		fields[path[0].name] = f
+		if len(path) == 1 && what == "there" {
+			delete(fields, path[0].name)
+		}
 		c = schema.RecordOf(fields)
 	}
 	c.Name, c.Kinds, c.NonEmpty, c.Min, c.Max, c.Text, c.Dynamic = s.Name, s.Kinds, s.NonEmpty, s.Min, s.Max, s.Text, s.Dynamic
@@ -180,6 +201,15 @@ func with(v any, s *schema.Shape, path []hop, what string, full bool) any {
 	if len(path) == 0 {
 		if full && what == "null_type" && strings.HasSuffix(s.Name, "Time") {
 			return "0001-01-01T00:00:00.000000Z" // is written as null
+		}
+		switch what {
+		case "there":
+			return sample(s, "full")
+		case "format":
+			if strings.HasSuffix(s.Name, "Time") {
+				return "0000-01-01T00:00:00.000000Z"
+			}
+			return sample(s, "string")
 		}
 		return sample(s, what)
 	}

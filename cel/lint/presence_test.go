@@ -252,7 +252,7 @@ func tried(t *testing.T, kinds []*presenceKind, share int, cannotShow map[string
 				case !n.fails:
 					tame[o.key()] = fmt.Sprintf("%s\n\tdoes not fail, so that the fact may be weaker than need be: %v", at, n.err)
 				default:
-					done[o.key()] = cmp.Or(map[string]string{"absent": "absent", "null_type": "null", "empty": "empty"}[o.what], "of several kinds")
+					done[o.key()] = cmp.Or(map[string]string{"absent": "absent", "there": "there", "null_type": "null", "empty": "empty", "format": "in no format"}[o.what], "of several kinds")
 				}
 			}
 		}
@@ -306,6 +306,8 @@ var cannotShow = map[string]string{
 	"core/v1.Pod.status empty":                    "weak: a new pod has its quality of service, and keeps it",
 	"core/v1.PodStatus.qosClass absent":           "weak: a new pod has its quality of service, and keeps it",
 	"core/v1.Secret.stringData.[] empty":          "weak: the server moves what is in it to data",
+	"core/v1.Secret.stringData.[] format":         "weak: the server moves what is in it to data",
+	"core/v1.Secret.stringData there":             "weak: the server moves what is in it to data",
 	"core/v1.ServicePort.targetPort empty":        "weak: empty text is replaced by the port",
 	"meta/v1.ObjectMeta.deletionTimestamp empty":  "weak: of a custom resource all but this can be empty",
 }
@@ -320,7 +322,7 @@ func former(t *testing.T, key string) bool {
 	dot := strings.LastIndexByte(key, '.')
 	line := key[:dot] + " " + strings.TrimSuffix(key[dot+1:], " "+what)
 	return slices.ContainsFunc(strings.Split(string(text), "\n"), func(l string) bool {
-		return strings.HasPrefix(l, line+" ") && strings.HasSuffix(l, " "+strings.TrimSuffix(what, "_type"))
+		return strings.HasPrefix(l, line+" ") && strings.HasSuffix(l, " "+cmp.Or(map[string]string{"null_type": "null", "there": "gone"}[what], what))
 	})
 }
 
@@ -367,14 +369,20 @@ var requestsCannotShow = map[string]string{
 }
 
 // bareRequests are requests whose user, options and namespace have empty values wherever they can, and a
-// name that is still to be generated.
+// name that is still to be generated; the last ones have all that they can have.
 func bareRequests(t *testing.T, r schema.Resource, operation admission.Operation, skeleton map[string]any) []*harness.Prepared {
 	var all []*harness.Prepared
-	for _, at := range []metav1.Time{{}, metav1.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)} {
+	for _, at := range []metav1.Time{{}, metav1.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC), metav1.Date(0, 1, 1, 0, 0, 0, 0, time.UTC)} {
 		namespace := &corev1.Namespace{ObjectMeta: team(nil)}
 		namespace.DeletionTimestamp, namespace.Finalizers = &at, []string{""}
 		namespace.Spec.Finalizers = []corev1.FinalizerName{""}
 		namespace.Status.Conditions = []corev1.NamespaceCondition{{LastTransitionTime: at}}
+		full := at.Year() == 0
+		if full {
+			seconds := int64(1)
+			namespace.DeletionGracePeriodSeconds, namespace.GenerateName, namespace.Generation, namespace.ResourceVersion = &seconds, "a-", 1, "1"
+			namespace.Status.Conditions[0].Message, namespace.Status.Conditions[0].Reason = "a", "a"
+		}
 		cluster := harness.Cluster{Resources: corpusResources(), Namespaces: map[string]*corev1.Namespace{"team": namespace}}
 		q := harness.Request{Operation: operation, Resource: r.GVR, Subresource: r.Subresource, Kind: r.Kind}
 		if r.Namespaced {
@@ -382,6 +390,9 @@ func bareRequests(t *testing.T, r schema.Resource, operation admission.Operation
 		}
 		if operation != admission.Connect {
 			q.Options = map[string]any{"dryRun": []any{""}}
+			if full {
+				maps.Copy(q.Options, map[string]any{"fieldManager": "a", "fieldValidation": "a", "orphanDependents": true, "ignoreStoreReadErrorWithClusterBreakingPotential": true})
+			}
 		}
 		if operation == admission.Delete {
 			q.Options["propagationPolicy"] = ""
