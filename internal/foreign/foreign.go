@@ -64,7 +64,7 @@ func Policies() ([]Policy, error) {
 				if !guarded {
 					text, suffix = s.Bare, "bare"
 				}
-				p, err := policy(fmt.Sprintf("%s.%s.%s", s.Name, w.resource, suffix), w.resource, strings.ReplaceAll(text, "$spec", w.spec), len(all)/2+i)
+				p, err := policy(fmt.Sprintf("%s.%s.%s", s.Name, w.resource, suffix), w.resource, strings.ReplaceAll(text, "$spec", w.spec), guarded, len(all)/2+i)
 				if err != nil {
 					return nil, err
 				}
@@ -77,7 +77,7 @@ func Policies() ([]Policy, error) {
 
 // policy writes an expression in one of four ways: alone, behind a variable, after a match condition,
 // or with a message that is an expression.
-func policy(name, resource, expression string, way int) (*admissionv1.ValidatingAdmissionPolicy, error) {
+func policy(name, resource, expression string, guarded bool, way int) (*admissionv1.ValidatingAdmissionPolicy, error) {
 	r, ok := schema.BuiltIn(schema.Newest).ForResource(resource)
 	if !ok {
 		return nil, fmt.Errorf("%s: there is no resource %s", name, resource)
@@ -99,9 +99,11 @@ func policy(name, resource, expression string, way int) (*admissionv1.Validating
 		p.Spec.Variables = []admissionv1.Variable{{Name: "ok", Expression: expression}}
 		p.Spec.Validations[0].Expression = "variables.ok"
 	case 2:
-		p.Spec.MatchConditions = []admissionv1.MatchCondition{{
-			Name: "not-the-system", Expression: "!request.userInfo.username.startsWith('system:')",
-		}}
+		condition := "!request.userInfo.username.startsWith('system:')"
+		if guarded {
+			condition = "!has(request.userInfo.username) || " + condition
+		}
+		p.Spec.MatchConditions = []admissionv1.MatchCondition{{Name: "not-the-system", Expression: condition}}
 	case 3:
 		p.Spec.Validations[0].MessageExpression = "'refused in ' + string(request.operation)"
 	}
