@@ -51,8 +51,9 @@ lint: $(GOLANGCI) ## go vet and golangci-lint
 fuzz: ## every fuzz target for FUZZTIME
 	hack/fuzz.sh $(FUZZTIME)
 
-sound: ## a million evaluations of random policies: what is proved does not fail
+sound: ## a million evaluations of random policies, and 500 foreign policies: the proof is right and tells
 	$(GO) test -count=1 -v ./cel/lint -run TestWhatIsProvedDoesNotFail -evaluations 1000000
+	$(GO) test -count=1 -v ./internal/foreign -whole
 
 generate: ## make the generated files again
 	cd hack/gen && $(GO) run .
@@ -71,7 +72,7 @@ soak: ## the end-to-end, soundness and fuzz tests at length
 	$(MAKE) fuzz FUZZTIME=2m
 
 bench: ## speed: ratios to the bare dispatcher, and parts of each budget
-	$(GO) test -run '^$$' -bench . ./cel/harness ./cel/lint ./policies ./internal/project
+	$(GO) test -run '^$$' -bench . ./cel/harness ./cel/lint ./policies ./internal/foreign ./internal/project
 
 $(GOLANGCI):
 	GOBIN=$(CURDIR)/bin $(GO) install github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(GOLANGCI_VERSION)

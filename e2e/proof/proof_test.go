@@ -10,12 +10,14 @@ import (
 	"time"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/yaml"
 
 	"hangar.io/holdshort/cel/schema"
 	"hangar.io/holdshort/e2e/kit/scratch"
 	"hangar.io/holdshort/e2e/proof"
+	"hangar.io/holdshort/internal/foreign"
 )
 
 // leastClasses is how many different errors have to be replayed.
@@ -33,8 +35,30 @@ func TestProof(t *testing.T) {
 	fmt.Printf("proof: an API server ready after %v\n", time.Since(begin).Round(time.Second))
 	t.Run("skeletons are valid", func(t *testing.T) { skeletons(t, server) })
 	t.Run("promises are kept", func(t *testing.T) { promises(t, server) })
+	t.Run("foreign policies are accepted", func(t *testing.T) { foreignPolicies(t, server) })
 	t.Run("witnesses fail with the same text", func(t *testing.T) { witnesses(t, server) })
 	fmt.Printf("proof: took %v\n", time.Since(begin).Round(time.Second))
+}
+
+// foreignPolicies are those that lint is measured by, each thirteenth.
+func foreignPolicies(t *testing.T, s *proof.Server) {
+	all, err := foreign.Policies()
+	if err != nil {
+		t.Fatal(err)
+	}
+	accepted := 0
+	for i := 0; i < len(all); i += 13 {
+		_, err := s.Client.AdmissionregistrationV1().ValidatingAdmissionPolicies().Create(t.Context(), all[i].ValidatingAdmissionPolicy, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
+		if err != nil {
+			t.Errorf("%s: %v", all[i].Name, err)
+			continue
+		}
+		accepted++
+	}
+	fmt.Printf("proof: %d of %d foreign policies were created in a dry run\n", accepted, len(all))
+	if accepted < 40 {
+		t.Error("fewer than 40")
+	}
 }
 
 // widgets defines the corpus' own kind.
