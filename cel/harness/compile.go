@@ -27,6 +27,7 @@ type policy struct {
 	bindings []*admissionv1.ValidatingAdmissionPolicyBinding // sorted by name
 	names    []string                                        // of the validations
 	compiled func() *compiled
+	programs *programs
 }
 
 // compiled is the executable form of a policy.
@@ -74,8 +75,7 @@ func Compile(policies []*admissionv1.ValidatingAdmissionPolicy, bindings []*admi
 			errs = append(errs, fmt.Errorf("two policies are named %q: a cluster holds one; give one of them, or check the files separately", def.Name))
 			continue
 		}
-		p := &policy{def: defaultPolicy(def), names: ValidationNames(def)}
-		p.compiled = sync.OnceValue(func() *compiled { return compile(p.def) })
+		p := newPolicy(def, &programs{})
 		byName[def.Name] = p
 		s.policies = append(s.policies, p)
 	}
@@ -102,6 +102,24 @@ func Compile(policies []*admissionv1.ValidatingAdmissionPolicy, bindings []*admi
 		return nil, errors.Join(errs...)
 	}
 	return s, nil
+}
+
+func newPolicy(def *admissionv1.ValidatingAdmissionPolicy, shared *programs) *policy {
+	p := &policy{def: defaultPolicy(def), names: ValidationNames(def), programs: shared}
+	p.compiled = sync.OnceValue(func() *compiled { return compile(p.def, p.programs) })
+	return p
+}
+
+// Variant is the set that holds just the policy def, in place of the policy of its name, with these
+// bindings. An expression that the two have in common is compiled once.
+func (s *Set) Variant(def *admissionv1.ValidatingAdmissionPolicy, bindings []*admissionv1.ValidatingAdmissionPolicyBinding) (*Set, error) {
+	v, err := Compile([]*admissionv1.ValidatingAdmissionPolicy{def}, bindings)
+	if of := s.find(def.Name); err == nil && of != nil {
+		p := newPolicy(def, of.programs)
+		p.bindings = v.policies[0].bindings
+		v.policies[0] = p
+	}
+	return v, err
 }
 
 // Policies returns the names of the policies, sorted.
@@ -162,7 +180,7 @@ func (s *Set) Problems() []Problem {
 		all = append(all, invalid(p.def.Name, "", validPolicy(p.def))...)
 		evaluated := p.compiled().problems
 		all = append(all, evaluated...)
-		for _, created := range compileWith(p.def, environment.NewExpressions).problems {
+		for _, created := range compileWith(p.def, environment.NewExpressions, &programs{}).problems {
 			known := slices.ContainsFunc(evaluated, func(e Problem) bool { return e.Field == created.Field })
 			if !known {
 				created.Create = true
@@ -176,8 +194,8 @@ func (s *Set) Problems() []Problem {
 	return all
 }
 
-func compile(def *admissionv1.ValidatingAdmissionPolicy) *compiled {
-	return compileWith(def, environment.StoredExpressions)
+func compile(def *admissionv1.ValidatingAdmissionPolicy, shared *programs) *compiled {
+	return compileWith(def, environment.StoredExpressions, shared)
 }
 
 // baseEnvSet is built once: extending it is what a policy's compilation costs.
@@ -188,8 +206,8 @@ var baseEnvSet = sync.OnceValue(func() *environment.EnvSet {
 // compileWith follows compilePolicy in apiserver pkg/admission/plugin/policy/validating/plugin.go,
 // which is not exported. The compilers that it would use are wrapped, so that each program reports
 // to the evaluation that runs it.
-func compileWith(def *admissionv1.ValidatingAdmissionPolicy, mode environment.Type) *compiled {
-	c, err := newTracingCompiler(def, mode)
+func compileWith(def *admissionv1.ValidatingAdmissionPolicy, mode environment.Type, shared *programs) *compiled {
+	c, err := newTracingCompiler(def, mode, shared)
 	if err != nil {
 		return &compiled{Validator: validating.NewValidator(nil, nil, nil, nil, def.Spec.FailurePolicy, err)}
 	}

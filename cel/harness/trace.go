@@ -122,16 +122,19 @@ type tracingCompiler struct {
 	def      *admissionv1.ValidatingAdmissionPolicy
 	mode     environment.Type
 	problems []Problem
+	shared   *programs
+	// declared are the variables so far with their types: what a program is compiled against.
+	declared string
 	// envs builds the environments in which sub-expressions are explained, at first use.
 	envs func(plugincel.OptionalVariableDeclarations) (*celgo.Env, error)
 }
 
-func newTracingCompiler(def *admissionv1.ValidatingAdmissionPolicy, mode environment.Type) (*tracingCompiler, error) {
+func newTracingCompiler(def *admissionv1.ValidatingAdmissionPolicy, mode environment.Type, shared *programs) (*tracingCompiler, error) {
 	inner, err := plugincel.NewCompositedCompiler(baseEnvSet())
 	if err != nil {
 		return nil, err
 	}
-	c := &tracingCompiler{CompositedCompiler: inner, def: def, mode: mode}
+	c := &tracingCompiler{CompositedCompiler: inner, def: def, mode: mode, shared: shared}
 	c.envs = func(d plugincel.OptionalVariableDeclarations) (*celgo.Env, error) {
 		base, err := inner.Env(environment.StoredExpressions)
 		if err != nil {
@@ -156,8 +159,11 @@ type variableCompiler struct {
 }
 
 func (v variableCompiler) CompileCELExpression(a plugincel.ExpressionAccessor, d plugincel.OptionalVariableDeclarations, mode environment.Type) plugincel.CompilationResult {
-	r := compileSafely(v.Compiler, a, d, mode)
+	r := v.c.shared.compile(programKey{fmt.Sprintf("%T", a), a.GetExpression(), v.c.declared, d}, a, func() plugincel.CompilationResult {
+		return compileSafely(v.Compiler, a, d, mode)
+	})
 	if named, ok := a.(*variable); ok {
+		v.c.declared += fmt.Sprintf("%s %s\n", named.Name, r.OutputType)
 		return v.c.traced(r, named.field, named.Name, named.Expression, d)
 	}
 	return r

@@ -27,9 +27,9 @@ var importRules = []struct {
 	{"cel/harness/...", []string{"cel", "cel/schema"}},
 	{"cel/request", []string{"cel", "cel/harness", "cel/manifest", "cel/schema"}},
 	{"cel/fixture", []string{"cel", "cel/harness", "cel/manifest", "cel/request", "cel/schema"}},
-	{"cel/mutate", []string{"cel", "cel/harness", "cel/schema"}},
 	{"cel/witness", []string{"cel", "cel/harness", "cel/schema"}},
 	{"cel/lint", []string{"cel", "cel/harness", "cel/schema", "cel/witness"}},
+	{"cel/mutate", []string{"cel", "cel/fixture", "cel/harness", "cel/lint", "cel/schema", "cel/witness"}},
 
 	{"policies", []string{"cel", "policies/profile"}},
 	{"policies/kyverno", []string{"cel", "policies", "policies/profile"}},
