@@ -53,6 +53,7 @@ type analysis struct {
 	steps     int
 	paths     int // the most that there were at once
 	deep      int // of variables that read variables
+	compare   *comparisons
 	// remembered is what variables are in a state, under the roots of this analysis.
 	remembered map[reading][]outcome
 }
@@ -99,6 +100,9 @@ func (e *evaluation) fault(s *state, node int64, format string, args ...any) out
 func (e *evaluation) unknown(s *state, node int64, format string, args ...any) outcome {
 	o := e.fault(s, node, format, args...)
 	o.fault.unknown = true
+	if e.compare != nil && !e.compare.within {
+		e.compare.unknown = true
+	}
 	return o
 }
 
@@ -186,6 +190,14 @@ func (e *evaluation) eval(x ast.Expr, s *state) []outcome {
 	if e.steps > maxSteps {
 		return []outcome{e.unknown(s, x.ID(), "the expression has too many paths to follow")}
 	}
+	out := e.evalKind(x, s)
+	if e.compare != nil {
+		e.compared(x, out)
+	}
+	return out
+}
+
+func (e *evaluation) evalKind(x ast.Expr, s *state) []outcome {
 	switch x.Kind() {
 	case ast.LiteralKind:
 		return []outcome{value(s, e.constant(x.AsLiteral()))}
@@ -277,8 +289,18 @@ func (e *evaluation) variable(sel ast.SelectExpr, s *state, node int64) []outcom
 	if known, ok := e.remembered[at]; ok {
 		return known
 	}
+	within := e.compare != nil && e.compare.within
+	if within {
+		if known, ok := e.compare.remembered[at]; ok {
+			return known
+		}
+	}
 	out := slices.Clip(fatal((&evaluation{analysis: e.analysis, expression: v}).eval(v.ast.Expr(), s), false))
-	if e.steps <= maxSteps {
+	switch {
+	case e.steps > maxSteps:
+	case within:
+		e.compare.remembered[at] = out
+	default:
 		e.remembered[at] = out
 	}
 	return out

@@ -93,6 +93,7 @@ type totality struct {
 	functions *functions
 	options   Options
 	proofs    []Proof
+	compare   *comparisons // nil: of nothing
 }
 
 func (r *totality) prove() []Proof {
@@ -112,7 +113,7 @@ func (r *totality) prove() []Proof {
 }
 
 func (r *totality) analyse(c Case) {
-	a := &analysis{terms: newTerms(), functions: r.functions, variables: map[string]*expression{}, texts: map[textKey]string{}, remembered: map[reading][]outcome{}}
+	a := &analysis{terms: newTerms(), functions: r.functions, variables: map[string]*expression{}, texts: map[textKey]string{}, remembered: map[reading][]outcome{}, compare: r.compare}
 	for _, x := range r.checked {
 		if strings.HasPrefix(x.Field, "variables[") {
 			a.variables[x.Name] = &expression{x.Field, x.AST}
@@ -131,7 +132,7 @@ func (r *totality) analyse(c Case) {
 	for i, x := range r.checked {
 		validation, message := strings.HasPrefix(x.Field, "validations["), strings.HasSuffix(x.Field, ".messageExpression")
 		annotation := strings.HasPrefix(x.Field, "auditAnnotations[")
-		if x.AST == nil || !validation && !annotation {
+		if x.AST == nil || !validation && !annotation || r.compare != nil && (message || annotation) {
 			continue
 		}
 		of := *a

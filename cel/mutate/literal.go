@@ -8,6 +8,7 @@ import (
 )
 
 // literalOperator drops literals from lists, and changes the text and the truths that stand elsewhere.
+// Empty text stands for what is absent, and is as good as any other that nobody sends.
 // Numbers are left to boundaryOperator, and what is part of a longer text to prefixOperator.
 var literalOperator = &Operator{
 	Name:    "literal",
@@ -45,7 +46,7 @@ func changed(n ast.Expr) string {
 		}
 		return "true"
 	case types.String:
-		if isPattern(string(v)) {
+		if v == "" || isPattern(string(v)) {
 			return ""
 		}
 		quoted, err := cel.Quote(string(v) + "-x")

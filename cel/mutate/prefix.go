@@ -13,7 +13,7 @@ import (
 // anywhere, and a pattern is not anchored.
 var prefixOperator = &Operator{
 	Name:    "prefix",
-	Summary: "startsWith and endsWith become contains, their text is shorter, a pattern loses ^ or $",
+	Summary: "startsWith and endsWith become contains, their text is shorter, a pattern loses its anchors",
 	expression: func(s *site) []edit {
 		out := s.rename(map[string]string{"startsWith": "contains", "endsWith": "contains"}, 1)
 		for _, n := range s.nodes {
@@ -71,17 +71,10 @@ func (s *source) shorter(part ast.Expr, fromEnd bool) []edit {
 func (s *source) unanchored(n ast.Expr) []edit {
 	text, _ := textOf(n)
 	at, ok := s.at(n)
-	if !ok {
+	if !ok || !isPattern(text) {
 		return nil
 	}
-	var out []edit
-	if rest, cut := strings.CutPrefix(text, "^"); cut {
-		out = append(out, s.write(at, rest)...)
-	}
-	if rest, cut := strings.CutSuffix(text, "$"); cut && !strings.HasSuffix(rest, `\`) {
-		out = append(out, s.write(at, rest)...)
-	}
-	return out
+	return s.write(at, strings.TrimSuffix(strings.TrimPrefix(text, "^"), "$"))
 }
 
 // write puts a text literal at a place.
@@ -104,5 +97,5 @@ func textOf(e ast.Expr) (string, bool) {
 
 // isPattern tells whether a text is anchored as a regular expression.
 func isPattern(text string) bool {
-	return strings.HasPrefix(text, "^") || strings.HasSuffix(text, "$")
+	return strings.HasPrefix(text, "^") || strings.HasSuffix(text, "$") && !strings.HasSuffix(text, `\$`)
 }
