@@ -23,18 +23,27 @@ that lie beside the policies. A FIXTURE is a file or a folder with
   a kyverno-test.yaml      as far as it is about ValidatingAdmissionPolicies.
 The last two bring their own policies, so that they need no -f.
 
-Exit status: 0 if all cases get what they expect, 1 if one does not, 2 if a file cannot be read,
+With --mutate the policies are changed, one small mistake at a time, and each change has to be
+noticed by a case of a fixture file: see docs/mutate.md. What survives is printed with a case that
+would notice it. Cases that fail come first: as long as there are any, nothing is changed. --since
+takes only the expressions and fields that differ from those of a git revision, in the files of -f,
+or in examples/ of the rule set.
+
+Exit status: 0 if all cases get what they expect, 1 if one does not or a change survives, 2 if a file cannot be read,
 a case is about a policy that does not exist, or the server would refuse to create a policy.`
 
 const testExample = `  policygen test
   policygen test --profile flight policies/testdata/breakglass-rolebinding.yaml
   policygen test -f policies/
   policygen test -f policy.yaml cases.yaml -o junit > report.xml
+  policygen test --mutate
+  policygen test --mutate --since origin/main -f policies/
   policygen test kyverno/tests/`
 
 func newTest() *cobra.Command {
 	t := &testRun{}
 	var f format
+	var mutants mutateOptions
 	cmd := &cobra.Command{
 		Use:     "test [FIXTURE...]",
 		Short:   "Judge the cases of policies, and tell what no case proves",
@@ -56,6 +65,9 @@ func newTest() *cobra.Command {
 			for _, err := range t.errs {
 				report(stderr, err)
 			}
+			if mutants.wanted && len(problems) == 0 && len(t.errs) == 0 && t.passed() {
+				return mutants.run(cmd, t, f)
+			}
 			if err := t.print(newPrinter(cmd.OutOrStdout()), f); err != nil {
 				return err
 			}
@@ -66,8 +78,15 @@ func newTest() *cobra.Command {
 		},
 	}
 	t.flags.add(cmd)
+	mutants.add(cmd)
 	addFormat(cmd, &f, asText, asJSON, asJUnit)
 	return cmd
+}
+
+// passed tells whether there are cases, and all hold.
+func (t *testRun) passed() bool {
+	cases, failed := t.counts()
+	return cases > 0 && failed == 0
 }
 
 // problemsOf are the expressions of policies of -f that do not compile. Those of the rule set are
