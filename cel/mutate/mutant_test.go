@@ -180,4 +180,3 @@ func mutants(t *testing.T, p *admissionv1.ValidatingAdmissionPolicy) []mutate.Mu
 	}
 	return all
 }
-
