@@ -99,17 +99,18 @@ type sourceLiteral struct {
 	parts []literalPart
 }
 
-// literalPart is text without a placeholder: characters from start of the expression, bytes from at of
-// the literal.
+// literalPart is text without a placeholder or white space: characters from start of the expression,
+// bytes from at of the literal.
 type literalPart struct {
 	start, at int
 	text      []rune
 }
 
 // matchLiteral tells whether a literal holds an expression, with placeholders for some of its values.
+// White space does not matter: an expression is rendered without the indentation that it has in Go.
 func matchLiteral(literal, expression string) (sourceLiteral, bool) {
 	text, err := strconv.Unquote(literal)
-	if err != nil || literal[0] != '`' || len(strings.TrimSpace(text)) < 2 {
+	if err != nil || literal[0] != '`' {
 		return sourceLiteral{}, false
 	}
 	placeholders, err := cel.Placeholders(text)
@@ -117,12 +118,24 @@ func matchLiteral(literal, expression string) (sourceLiteral, bool) {
 		return sourceLiteral{}, false
 	}
 	pattern, last := `(?s)^`, 0
-	for _, p := range placeholders {
-		pattern += "(" + regexp.QuoteMeta(text[last:p.Start]) + ").+?"
-		last = p.End
+	var starts []int // in the literal, of each group
+	words := func(from, to int) {
+		for i, at := range wordPattern.FindAllStringIndex(text[from:to], -1) {
+			gap := `\s+`
+			if i == 0 {
+				gap = `\s*`
+			}
+			pattern += gap + "(" + regexp.QuoteMeta(text[from+at[0]:from+at[1]]) + ")"
+			starts = append(starts, from+at[0]+1) // 1: the quote
+		}
 	}
-	re, err := regexp.Compile(pattern + "(" + regexp.QuoteMeta(text[last:]) + ")$")
-	if err != nil {
+	for _, p := range placeholders {
+		words(last, p.Start)
+		pattern, last = pattern+`\s*.+?`, p.End
+	}
+	words(last, len(text))
+	re, err := regexp.Compile(pattern + `\s*$`)
+	if err != nil || len(starts) == 0 {
 		return sourceLiteral{}, false
 	}
 	m := re.FindStringSubmatchIndex(expression)
@@ -130,17 +143,14 @@ func matchLiteral(literal, expression string) (sourceLiteral, bool) {
 		return sourceLiteral{}, false
 	}
 	found := sourceLiteral{text: literal}
-	at := 1 // behind the quote
-	for i := 1; i < len(m)/2; i++ {
-		part := expression[m[2*i]:m[2*i+1]]
-		found.parts = append(found.parts, literalPart{len([]rune(expression[:m[2*i]])), at, []rune(part)})
-		at += len(part)
-		if i <= len(placeholders) {
-			at += placeholders[i-1].End - placeholders[i-1].Start
-		}
+	for i, start := range starts {
+		from, to := m[2*i+2], m[2*i+3]
+		found.parts = append(found.parts, literalPart{len([]rune(expression[:from])), start, []rune(expression[from:to])})
 	}
 	return found, true
 }
+
+var wordPattern = regexp.MustCompile(`\S+`)
 
 // offset is the byte of the literal at a character of the expression.
 func (l sourceLiteral) offset(char int) (int, bool) {
