@@ -62,7 +62,10 @@ func TestAPlainValueGetsQuotesWhereItNeedsThem(t *testing.T) {
 		{`"a: b" == '' || `, "spec: {e: '\"a: b\" == '''' || x.y == 1'} # why\n"},
 	} {
 		file := []byte("spec: {e: x.y == 1} # why\n")
-		for doc := range Parse("f", bytes.NewReader(file), Limits{}) {
+		for doc, err := range Parse("f", bytes.NewReader(file), Limits{}) {
+			if err != nil {
+				t.Fatal(err)
+			}
 			got, err := Apply(file, []Edit{{doc, []string{"spec", "e"}, []Insertion{{0, test.add}}}})
 			if err != nil || string(got) != test.want {
 				t.Errorf("got %s, %v, want %s", got, err, test.want)

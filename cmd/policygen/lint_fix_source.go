@@ -178,7 +178,7 @@ func unifiedDiff(name, before, after string) string {
 	from, less := max(same-context, 0), min(tail, context)
 	endA, endB := len(a)-tail+less, len(b)-tail+less
 	if tail > 0 && endA == len(a) && a[endA-1] == "" { // the end of the last line is no line
-		endA, endB, less = endA-1, endB-1, less-1
+		endA, endB = endA-1, endB-1
 	}
 	var out strings.Builder
 	fmt.Fprintf(&out, "--- a/%s\n+++ b/%s\n@@ -%d,%d +%d,%d @@\n", name, name, from+1, endA-from, from+1, endB-from)
