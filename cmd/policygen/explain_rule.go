@@ -31,7 +31,7 @@ func ruleNames() []string {
 	return names
 }
 
-// explainRule prints a lint rule with its examples, and what it finds in the bad one.
+// explainRule prints a lint rule with its examples, and what it finds in the bad ones.
 func explainRule(ctx context.Context, p *printer, rule *lint.Rule, f format) error {
 	if f == asJSON {
 		return writeJSON(p, struct {
@@ -39,21 +39,29 @@ func explainRule(ctx context.Context, p *printer, rule *lint.Rule, f format) err
 			Severity lint.Severity `json:"severity"`
 			Summary  string        `json:"summary"`
 			Why      string        `json:"why"`
-			Bad      string        `json:"bad"`
+			Bad      []string      `json:"bad"`
 			Good     string        `json:"good"`
-		}{rule.Name, rule.Severity, rule.Summary, rule.Why, rule.Bad[0], rule.Good})
+		}{rule.Name, rule.Severity, rule.Summary, rule.Why, rule.Bad, rule.Good})
 	}
-	found, err := exampleFindings(ctx, rule)
-	if err != nil {
-		return err
+	p.printf("%s (%s): %s\n\n%s\n", p.paint(bold, rule.Name), rule.Severity, rule.Summary, strings.TrimSpace(rule.Why))
+	for i, text := range rule.Bad {
+		found, err := exampleFindings(ctx, rule, text)
+		if err != nil {
+			return err
+		}
+		title := "An example, "
+		if i > 0 {
+			title = "Another form, "
+		}
+		p.printf("\n%s\n\n%s\n", p.paint(bold, title+exampleFile+":"), indented(text))
+		p.printf("%s\n\n", p.paint(bold, "What policygen lint -f "+exampleFile+" says:"))
+		for _, f := range found {
+			f.print(p)
+		}
+		if i == 0 {
+			p.printf("%s\n\n%s", p.paint(bold, "Mended:"), indented(rule.Good))
+		}
 	}
-	p.printf("%s (%s): %s\n\n%s\n\n", p.paint(bold, rule.Name), rule.Severity, rule.Summary, strings.TrimSpace(rule.Why))
-	p.printf("%s\n\n%s\n", p.paint(bold, "An example, "+exampleFile+":"), indented(rule.Bad[0]))
-	p.printf("%s\n\n", p.paint(bold, "What policygen lint -f "+exampleFile+" says:"))
-	for _, f := range found {
-		f.print(p)
-	}
-	p.printf("%s\n\n%s", p.paint(bold, "Mended:"), indented(rule.Good))
 	return p.flush()
 }
 
@@ -65,9 +73,8 @@ func indented(text string) string {
 	return b.String()
 }
 
-// exampleFindings are what the rule finds in its bad example.
-func exampleFindings(ctx context.Context, rule *lint.Rule) ([]lintFinding, error) {
-	text := rule.Bad[0]
+// exampleFindings are what the rule finds in one of its bad examples.
+func exampleFindings(ctx context.Context, rule *lint.Rule, text string) ([]lintFinding, error) {
 	bundle, err := manifest.Collect(manifest.Read(manifest.Source{Paths: []string{"-"}, Stdin: strings.NewReader(text)}))
 	if err != nil {
 		return nil, err

@@ -27,7 +27,7 @@ func TestSARIFKeepsToItsSchema(t *testing.T) {
 	}
 	l := newLinter(context.Background(), &lintOptions{}, nil)
 	for _, rule := range lint.Rules() {
-		found, err := exampleFindings(context.Background(), rule)
+		found, err := exampleFindings(context.Background(), rule, rule.Bad[0])
 		if err != nil {
 			t.Fatal(err)
 		}
