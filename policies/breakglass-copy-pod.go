@@ -1,6 +1,8 @@
 package policies
 
 import (
+	"regexp"
+	"slices"
 	"strings"
 
 	"hangar.io/holdshort/policies/profile"
@@ -60,6 +62,12 @@ StatefulSet, which then waits for the copy to go; and injectors obey the copy's 
 		"mountToken":       func(p profile.Profile) any { return p.Copy.MountToken },
 		"pipelineAccount":  func(p profile.Profile) any { return p.Pipeline.ServiceAccount },
 		"platformAccounts": platformAccounts,
+		// Operators that are all ServiceAccounts, or all of a namespace.
+		"accountGroups": func(p profile.Profile) any {
+			return slices.DeleteFunc(slices.Clone(p.Identities.Operators.Groups), func(g string) bool {
+				return !strings.HasPrefix(g, "system:serviceaccounts")
+			})
+		},
 	},
 	Variables: []Variable{
 		{Name: "copyLabel", Expr: `$copyLabel`},
@@ -77,7 +85,7 @@ StatefulSet, which then waits for the copy to go; and injectors obey the copy's 
 			(has(object.spec.hostNetwork) && object.spec.hostNetwork) ||
 			(has(object.spec.hostPID) && object.spec.hostPID) ||
 			(has(object.spec.hostIPC) && object.spec.hostIPC) ||
-			variables.containers.exists(c, has(c.ports) && c.ports.exists(p, has(p.hostPort) && p.hostPort != 0))`},
+			variables.containers.exists(c, has(c.ports) && c.ports.exists(p, has(p.hostPort)))`},
 		{Name: "handlers", Expr: `
 			variables.containers.filter(c, has(c.livenessProbe)).map(c, c.livenessProbe) +
 			variables.containers.filter(c, has(c.readinessProbe)).map(c, c.readinessProbe) +
@@ -86,8 +94,8 @@ StatefulSet, which then waits for the copy to go; and injectors obey the copy's 
 			variables.containers.filter(c, has(c.lifecycle) && has(c.lifecycle.preStop)).map(c, c.lifecycle.preStop)`},
 		{Name: "callsElsewhere", Expr: `
 			variables.handlers.exists(h,
-			  (has(h.httpGet) && has(h.httpGet.host) && h.httpGet.host != '') ||
-			  (has(h.tcpSocket) && has(h.tcpSocket.host) && h.tcpSocket.host != ''))`},
+			  (has(h.httpGet) && has(h.httpGet.host)) ||
+			  (has(h.tcpSocket) && has(h.tcpSocket.host)))`},
 		{Name: "contexts", Expr: `
 			(has(object.spec.securityContext) ? [object.spec.securityContext] : []) +
 			variables.containers.filter(c, has(c.securityContext)).map(c, c.securityContext)`},
@@ -107,7 +115,7 @@ StatefulSet, which then waits for the copy to go; and injectors obey the copy's 
 			  (has(s.procMount) && s.procMount != 'Default') ||
 			  (has(s.seLinuxOptions) && (
 			    (has(s.seLinuxOptions.type) && !(s.seLinuxOptions.type in
-			      ['', 'container_t', 'container_init_t', 'container_kvm_t', 'container_engine_t'])) ||
+			      ['container_t', 'container_init_t', 'container_kvm_t', 'container_engine_t'])) ||
 			    (has(s.seLinuxOptions.user) && s.seLinuxOptions.user != '') ||
 			    (has(s.seLinuxOptions.role) && s.seLinuxOptions.role != '')))) ||
 			variables.annotations.exists(k,
@@ -129,16 +137,16 @@ StatefulSet, which then waits for the copy to go; and injectors obey the copy's 
 		{Name: "isPlatforms", Expr: `
 			variables.requestNamespace.matches($platformNamespaces) || variables.account == $pipelineAccount ||
 			('system:serviceaccount:' + variables.requestNamespace + ':' + variables.account) in $platformAccounts ||
-			['system:serviceaccounts', 'system:serviceaccounts:' + variables.requestNamespace].exists(g, g in $operatorGroups)`},
+			['system:serviceaccounts', 'system:serviceaccounts:' + variables.requestNamespace].exists(g, g in $accountGroups)`},
 		{Name: "sources", Expr: `
 			variables.volumes.filter(v, has(v.projected) && has(v.projected.sources) && v.projected.sources != null)
 			  .map(v, v.projected.sources)`},
 		{Name: "hasToken", Expr: `
 			!has(object.spec.automountServiceAccountToken) || object.spec.automountServiceAccountToken ||
 			variables.sources.exists(l, l.exists(s, has(s.serviceAccountToken)))`},
-		{Name: "hasOtherCredential", Expr: `
-			variables.sources.exists(l, l.exists(s, has(s.podCertificate) ||
-			  (has(s.serviceAccountToken) && has(s.serviceAccountToken.audience) && s.serviceAccountToken.audience != '')))`},
+		{Name: "hasOtherToken", Expr: `
+			variables.sources.exists(l, l.exists(s, has(s.serviceAccountToken) && has(s.serviceAccountToken.audience)))`},
+		{Name: "hasCertificate", Expr: `variables.sources.exists(l, l.exists(s, has(s.podCertificate)))`},
 		{Name: "mountToken", Expr: `$mountToken`},
 	},
 	Validations: []Validation{{
@@ -177,7 +185,8 @@ StatefulSet, which then waits for the copy to go; and injectors obey the copy's 
 	}, {
 		Name: "service-account",
 		Expr: `
-			!variables.isPlatforms && !variables.hasOtherCredential && (variables.mountToken || !variables.hasToken)`,
+			!variables.isPlatforms && !variables.hasCertificate &&
+			(variables.mountToken ? !variables.hasOtherToken : !variables.hasToken)`,
 		Message: "A copy pod runs as no ServiceAccount of the platform and has no token (automountServiceAccountToken: false, no projected token or certificate).",
 		Why:     "A pod acts as its ServiceAccount: a copy with a pipeline's account starts pipelines, one with an operator's account is an operator.",
 	}, {
@@ -210,7 +219,8 @@ StatefulSet, which then waits for the copy to go; and injectors obey the copy's 
 // platformAccounts are the user names of the ServiceAccounts that the Profile knows as somebody's,
 // other than those in the platform's namespaces.
 func platformAccounts(p profile.Profile) any {
-	i := p.Identities
+	i, n := p.Identities, p.Namespaces
+	platform := regexp.MustCompile(namespacePattern(slices.Concat(n.Portal, n.Sidecar, n.Pipeline)))
 	accounts := []string{}
 	for _, x := range []profile.Identity{i.Writer, i.Reader, i.Portal, i.Pipeline} {
 		if x.ServiceAccount != "" {
@@ -222,5 +232,8 @@ func platformAccounts(p profile.Profile) any {
 			accounts = append(accounts, u)
 		}
 	}
-	return accounts
+	return slices.DeleteFunc(accounts, func(username string) bool {
+		namespace, _, _ := strings.Cut(strings.TrimPrefix(username, "system:serviceaccount:"), ":")
+		return platform.MatchString(namespace)
+	})
 }

@@ -45,7 +45,7 @@ object, and the few minutes pass in any case.`,
 		Name: "audience",
 		Expr: `
 			has(object.spec.audiences) && object.spec.audiences != null &&
-			object.spec.audiences.size() == 1 && object.spec.audiences.all(a, a in variables.audiences)`,
+			object.spec.audiences.size() == 1 && object.spec.audiences[0] in variables.audiences`,
 		Message: "A token that $portal asks for is made for exactly one of these audiences: $accepted.",
 		Why:     "A token of several audiences is accepted by each of them: the cluster that receives it may use it at another.",
 	}, {

@@ -29,7 +29,7 @@ func Equivalent(set *harness.Set, policy string, others []*harness.Set, o Option
 		compare: &comparisons{at: map[textKey][]*comparison{}},
 	}
 	proved := make([]bool, len(others))
-	of := make([][]*comparison, len(others))
+	of := make([][][]*comparison, len(others))
 	for i, other := range others {
 		switch kind := difference(set, other, policy); kind {
 		case differInPolicy:
@@ -49,7 +49,7 @@ func Equivalent(set *harness.Set, policy string, others []*harness.Set, o Option
 		run.analyse(k)
 	}
 	for i := range others {
-		proved[i] = proved[i] || !run.compare.unknown && slices.ContainsFunc(of[i], func(c *comparison) bool { return c.seen && !c.differs })
+		proved[i] = proved[i] || !run.compare.unknown && slices.ContainsFunc(of[i], hold)
 	}
 	return proved, nil
 }
@@ -82,8 +82,14 @@ func difference(set, other *harness.Set, policy string) kindOfDifference {
 	return differInMore
 }
 
-// compareWith adds the comparisons of which one has to hold.
-func (r *totality) compareWith(other *harness.Set, policy string) ([]*comparison, error) {
+// hold tells whether comparisons all hold. One that was never made says nothing.
+func hold(all []*comparison) bool {
+	return !slices.ContainsFunc(all, func(c *comparison) bool { return !c.seen || c.differs })
+}
+
+// compareWith adds groups of comparisons. The policies are equivalent if all of one group hold: a part
+// of the changed expression, or all validations that read the changed variable.
+func (r *totality) compareWith(other *harness.Set, policy string) ([][]*comparison, error) {
 	checked, _, err := other.Checked(policy)
 	if err != nil {
 		return nil, err
@@ -98,15 +104,59 @@ func (r *totality) compareWith(other *harness.Set, policy string) ([]*comparison
 		}
 		changed = i
 	}
-	var out []*comparison
+	var out [][]*comparison
 	x, y := r.checked[changed], checked[changed]
 	for _, pair := range differences(x.AST.Expr(), y.AST.Expr()) {
 		c := &comparison{with: &expression{y.Field, y.AST}, part: pair[1]}
 		key := textKey{x.AST, pair[0].ID()}
 		r.compare.at[key] = append(r.compare.at[key], c)
-		out = append(out, c)
+		out = append(out, []*comparison{c})
+	}
+	if isVariable(x.Field) {
+		if readers := r.readersOf(x, y); len(readers) > 0 {
+			out = append(out, readers)
+		}
 	}
 	return out, nil
+}
+
+// readersOf adds a comparison for each validation that reads a variable, by itself or through others:
+// with what the variable is in the other policy.
+func (r *totality) readersOf(x, y harness.Checked) []*comparison {
+	variables := map[string]*expression{}
+	read := map[string]bool{x.Name: true}
+	for _, v := range r.checked { // a variable reads only earlier ones
+		if !isVariable(v.Field) || v.AST == nil {
+			continue
+		}
+		variables[v.Name] = &expression{v.Field, v.AST}
+		read[v.Name] = read[v.Name] || reads(v.AST.Expr(), read)
+	}
+	variables[x.Name] = &expression{y.Field, y.AST}
+	var out []*comparison
+	for _, v := range r.checked {
+		if v.AST == nil || !strings.HasPrefix(v.Field, "validations[") || isMessage(v.Field) || !reads(v.AST.Expr(), read) {
+			continue
+		}
+		c := &comparison{with: &expression{v.Field, v.AST}, part: v.AST.Expr(), variables: variables}
+		key := textKey{v.AST, v.AST.Expr().ID()}
+		r.compare.at[key] = append(r.compare.at[key], c)
+		out = append(out, c)
+	}
+	return out
+}
+
+// reads tells whether an expression reads one of several variables.
+func reads(x ast.Expr, names map[string]bool) bool {
+	found := false
+	ast.PreOrderVisit(x, ast.NewExprVisitor(func(e ast.Expr) {
+		if e.Kind() != ast.SelectKind {
+			return
+		}
+		of := e.AsSelect().Operand()
+		found = found || of.Kind() == ast.IdentKind && of.AsIdent() == "variables" && names[e.AsSelect().FieldName()]
+	}))
+	return found
 }
 
 // frame is what of a policy has to be the same: all but its expressions and its failure policy.
@@ -150,6 +200,8 @@ type comparisons struct {
 type comparison struct {
 	with *expression
 	part ast.Expr
+	// variables that the part reads, nil: those of the policy.
+	variables map[string]*expression
 
 	// seen: the part was evaluated. differs: it may fail, or the other does or has another value.
 	seen, differs bool
@@ -183,6 +235,12 @@ func (e *evaluation) differs(o outcome, c *comparison, isTruth bool) bool {
 	}
 	with := *e
 	with.expression = c.with
+	if c.variables != nil {
+		a := *e.analysis
+		a.variables, a.remembered = c.variables, map[reading][]outcome{}
+		a.compare = &comparisons{within: true, remembered: map[reading][]outcome{}}
+		with.analysis = &a
+	}
 	others := with.eval(c.part, o.state)
 	if isTruth {
 		others = with.truths(others, c.part.ID())

@@ -16,7 +16,7 @@ import (
 )
 
 // mostTries bounds the requests of one search.
-const mostTries = 3000
+const mostTries = 500
 
 // Search looks for a case that would kill a mutant: a request of the cases with one part of it left out,
 // or with another value, that the policy answers and the mutant answers otherwise. It expects what the
