@@ -82,13 +82,14 @@ func difference(set, other *harness.Set, policy string) kindOfDifference {
 	return differInMore
 }
 
-// hold tells whether comparisons all hold. One that was never made says nothing.
+// hold tells whether comparisons all hold. A part that no request comes to makes no difference, if the
+// whole expression is evaluated; a variable that is not has to be looked at where it is read.
 func hold(all []*comparison) bool {
-	return !slices.ContainsFunc(all, func(c *comparison) bool { return !c.seen || c.differs })
+	return len(all) > 0 && !slices.ContainsFunc(all, func(c *comparison) bool { return c.differs || c.whole != nil && !c.whole.seen })
 }
 
 // compareWith adds groups of comparisons. The policies are equivalent if all of one group hold: a part
-// of the changed expression, or all validations that read the changed variable.
+// of the changed expression, or all that reads the changed variable.
 func (r *totality) compareWith(other *harness.Set, policy string) ([][]*comparison, error) {
 	checked, _, err := other.Checked(policy)
 	if err != nil {
@@ -106,57 +107,66 @@ func (r *totality) compareWith(other *harness.Set, policy string) ([][]*comparis
 	}
 	var out [][]*comparison
 	x, y := r.checked[changed], checked[changed]
+	var whole *comparison
 	for _, pair := range differences(x.AST.Expr(), y.AST.Expr()) {
 		c := &comparison{with: &expression{y.Field, y.AST}, part: pair[1]}
+		if whole == nil {
+			whole = c
+		}
+		c.whole = whole
 		key := textKey{x.AST, pair[0].ID()}
 		r.compare.at[key] = append(r.compare.at[key], c)
 		out = append(out, []*comparison{c})
 	}
 	if isVariable(x.Field) {
-		if readers := r.readersOf(x, y); len(readers) > 0 {
-			out = append(out, readers)
-		}
+		out = append(out, r.readersOf(x, y)...)
 	}
 	return out, nil
 }
 
-// readersOf adds a comparison for each validation that reads a variable, by itself or through others:
-// with what the variable is in the other policy.
-func (r *totality) readersOf(x, y harness.Checked) []*comparison {
+// readersOf adds comparisons of what reads a variable, with what the variable is in the other policy:
+// of the reads themselves, of what is made of each, and so on. A read that no request comes to makes no
+// difference.
+func (r *totality) readersOf(x, y harness.Checked) [][]*comparison {
 	variables := map[string]*expression{}
-	read := map[string]bool{x.Name: true}
-	for _, v := range r.checked { // a variable reads only earlier ones
-		if !isVariable(v.Field) || v.AST == nil {
-			continue
+	for _, v := range r.checked {
+		if isVariable(v.Field) && v.AST != nil {
+			variables[v.Name] = &expression{v.Field, v.AST}
 		}
-		variables[v.Name] = &expression{v.Field, v.AST}
-		read[v.Name] = read[v.Name] || reads(v.AST.Expr(), read)
 	}
 	variables[x.Name] = &expression{y.Field, y.AST}
-	var out []*comparison
+	const levels = 6
+	out := make([][]*comparison, levels)
 	for _, v := range r.checked {
-		if v.AST == nil || !strings.HasPrefix(v.Field, "validations[") || isMessage(v.Field) || !reads(v.AST.Expr(), read) {
+		if v.AST == nil || isMessage(v.Field) || strings.HasPrefix(v.Field, "auditAnnotations[") {
 			continue
 		}
-		c := &comparison{with: &expression{v.Field, v.AST}, part: v.AST.Expr(), variables: variables}
-		key := textKey{v.AST, v.AST.Expr().ID()}
-		r.compare.at[key] = append(r.compare.at[key], c)
-		out = append(out, c)
+		for _, path := range readsOf(v.AST.Expr(), x.Name, nil) {
+			for level := range out {
+				at := path[max(len(path)-1-level, 0)]
+				c := &comparison{with: &expression{v.Field, v.AST}, part: at, variables: variables}
+				key := textKey{v.AST, at.ID()}
+				r.compare.at[key] = append(r.compare.at[key], c)
+				out[level] = append(out[level], c)
+			}
+		}
 	}
 	return out
 }
 
-// reads tells whether an expression reads one of several variables.
-func reads(x ast.Expr, names map[string]bool) bool {
-	found := false
-	ast.PreOrderVisit(x, ast.NewExprVisitor(func(e ast.Expr) {
-		if e.Kind() != ast.SelectKind {
-			return
+// readsOf are the reads of a variable in an expression, each with what is around it.
+func readsOf(x ast.Expr, name string, around []ast.Expr) [][]ast.Expr {
+	path := append(slices.Clip(around), x)
+	if x.Kind() == ast.SelectKind && x.AsSelect().FieldName() == name {
+		if of := x.AsSelect().Operand(); of.Kind() == ast.IdentKind && of.AsIdent() == "variables" {
+			return [][]ast.Expr{path}
 		}
-		of := e.AsSelect().Operand()
-		found = found || of.Kind() == ast.IdentKind && of.AsIdent() == "variables" && names[e.AsSelect().FieldName()]
-	}))
-	return found
+	}
+	var out [][]ast.Expr
+	for _, part := range operandsOf(x) {
+		out = append(out, readsOf(part, name, path)...)
+	}
+	return out
 }
 
 // frame is what of a policy has to be the same: all but its expressions and its failure policy.
@@ -200,6 +210,8 @@ type comparisons struct {
 type comparison struct {
 	with *expression
 	part ast.Expr
+	// whole is that of the whole expression, if the part is of the one that is changed.
+	whole *comparison
 	// variables that the part reads, nil: those of the policy.
 	variables map[string]*expression
 
