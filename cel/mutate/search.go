@@ -10,6 +10,7 @@ import (
 	"github.com/google/cel-go/common/ast"
 	"github.com/google/cel-go/common/types"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apiserver/pkg/admission"
 
 	"hangar.io/holdshort/cel/fixture"
 	"hangar.io/holdshort/cel/harness"
@@ -54,7 +55,7 @@ func (j *Judge) near(m Mutant) []fixture.Ready {
 	all := slices.Clone(j.cases)
 	rank := func(r fixture.Ready) int {
 		switch {
-		case slices.Contains(r.Case.Expect.Names, m.Name):
+		case slices.Contains(r.Case.Expect.Names, m.Name), m.Mutated == "" && r.Case.Expect.Outcome == fixture.Deny:
 			return 0
 		case r.Case.Expect.Outcome == fixture.Allow:
 			return 1
@@ -84,7 +85,7 @@ func (j *Judge) kills(ctx context.Context, mutant *harness.Set, v variation) *fi
 	if verb == "" {
 		verb = "refused"
 	}
-	found.Name = fmt.Sprintf("%s: %s is %s", found.Name, v.what, verb)
+	found.Name = fmt.Sprintf("%s is %s (otherwise as: %s)", strings.TrimSpace(v.what), verb, found.Name)
 	return &found
 }
 
@@ -133,18 +134,30 @@ type variation struct {
 func variations(c fixture.Case, values []any) []variation {
 	var out []variation
 	u := c.Request.User
-	user := func(what, part string, change func(*fixture.Case)) {
+	change := func(what, part string, apply func(*fixture.Case)) {
 		v := c
-		change(&v)
+		apply(&v)
 		out = append(out, variation{v, what, part})
 	}
-	user("from nobody", "username", func(v *fixture.Case) { v.Request.User.Name = "" })
-	user("from a user without groups", "groups", func(v *fixture.Case) { v.Request.User.Groups = nil })
+	change("from nobody", "username", func(v *fixture.Case) { v.Request.User.Name = "" })
+	change("from a user without groups", "groups", func(v *fixture.Case) { v.Request.User.Groups = nil })
 	for _, x := range values {
 		if s, ok := x.(string); ok {
-			user(fmt.Sprintf("from user %q", s), "username", func(v *fixture.Case) { v.Request.User.Name = s })
-			user(fmt.Sprintf("from a user in %q", s), "groups", func(v *fixture.Case) { v.Request.User.Groups = append(slices.Clone(u.Groups), s) })
+			change(fmt.Sprintf("from user %q", s), "username", func(v *fixture.Case) { v.Request.User.Name = s })
+			change(fmt.Sprintf("from a user in %q", s), "groups", func(v *fixture.Case) { v.Request.User.Groups = append(slices.Clone(u.Groups), s) })
 		}
+	}
+	switch c.Request.Operation {
+	case admission.Create:
+		change("an update", "operation", func(v *fixture.Case) {
+			v.Request.Operation, v.Request.OldObject = admission.Update, v.Request.Object
+		})
+		change("a deletion", "operation", func(v *fixture.Case) {
+			v.Request.Operation, v.Request.OldObject, v.Request.Object = admission.Delete, v.Request.Object, nil
+		})
+	case admission.Update:
+		change("a creation", "operation", func(v *fixture.Case) { v.Request.Operation, v.Request.OldObject = admission.Create, nil })
+		change("a deletion", "operation", func(v *fixture.Case) { v.Request.Operation, v.Request.Object = admission.Delete, nil })
 	}
 	for _, root := range []string{"object", "old"} {
 		of := c.Request.Object

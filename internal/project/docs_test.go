@@ -19,7 +19,7 @@ import (
 var update = flag.Bool("update", false, "write the output of the commands into the documents")
 
 // documents whose commands are run.
-var documents = []string{"README.md", "docs/eval.md", "docs/test.md", "docs/render.md", "docs/proof.md", "docs/fix.md", "CONTRIBUTING.md"}
+var documents = []string{"README.md", "docs/eval.md", "docs/test.md", "docs/mutate.md", "docs/render.md", "docs/proof.md", "docs/fix.md", "CONTRIBUTING.md"}
 
 // commandTimeout ends a command that hangs; the longest takes a second, on a busy machine a minute.
 const commandTimeout = 4 * time.Minute
