@@ -28,6 +28,9 @@ type Case struct {
 // String is the case as in "CREATE pods/ephemeralcontainers".
 func (c Case) String() string {
 	if c.AnyResource {
+		if c.Subresource != "" {
+			return string(c.Operation) + " of any resource/" + c.Subresource
+		}
 		return string(c.Operation) + " of any resource"
 	}
 	name := c.Resource.Resource
@@ -84,10 +87,16 @@ func casesOfRule(t *schema.Table, op admission.Operation, group, version, resour
 		return scope == nil || *scope == admissionv1.AllScopes || namespaced == (*scope == admissionv1.NamespacedScope)
 	}
 	if group == "*" || name == "*" {
+		subresources := []string{subresource}
+		if subresource == "*" { // resources are among what */* matches
+			subresources = []string{"", "*"}
+		}
 		var out []Case
 		for _, namespaced := range []bool{true, false} {
-			if inScope(namespaced) {
-				out = append(out, Case{Operation: op, AnyResource: true, Namespaced: namespaced})
+			for _, sub := range subresources {
+				if inScope(namespaced) {
+					out = append(out, Case{Operation: op, Subresource: sub, AnyResource: true, Namespaced: namespaced})
+				}
 			}
 		}
 		return out

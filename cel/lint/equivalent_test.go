@@ -57,6 +57,26 @@ func TestEquivalentFailurePolicy(t *testing.T) {
 	}
 }
 
+// A rule for */* matches subresources as well as resources.
+func TestAnyResourceHasSubresources(t *testing.T) {
+	p := podPolicy(t, "has(request.subResource) ? request.subResource == 'x' : true", admissionv1.Fail).Policy("p").DeepCopy()
+	p.Spec.MatchConstraints.ResourceRules[0].Rule = admissionv1.Rule{APIGroups: []string{"*"}, APIVersions: []string{"*"}, Resources: []string{"*/*"}}
+	q := p.DeepCopy()
+	q.Spec.Validations[0].Expression = "has(request.subResource) ? request.subResource != 'x' : true"
+	var sets []*harness.Set
+	for _, def := range []*admissionv1.ValidatingAdmissionPolicy{p, q} {
+		set, err := harness.Compile([]*admissionv1.ValidatingAdmissionPolicy{def}, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		sets = append(sets, set)
+	}
+	have, err := lint.Equivalent(sets[0], "p", sets[1:], lint.Options{})
+	if err != nil || have[0] {
+		t.Errorf("have %t, %v: the policies differ on a subresource", have[0], err)
+	}
+}
+
 func podPolicy(t *testing.T, text string, failure admissionv1.FailurePolicyType) *harness.Set {
 	t.Helper()
 	p := &admissionv1.ValidatingAdmissionPolicy{ObjectMeta: metav1.ObjectMeta{Name: "p"}}
