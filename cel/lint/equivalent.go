@@ -20,14 +20,11 @@ import (
 // the assumptions of Total.
 func Equivalent(set *harness.Set, policy string, others []*harness.Set, o Options) ([]bool, error) {
 	o.setDefaults()
-	checked, env, err := set.Checked(policy)
+	run, err := newTotality(set, policy, o)
 	if err != nil {
 		return nil, err
 	}
-	run := &totality{
-		def: set.Policy(policy), bindings: set.Bindings(policy), checked: checked, functions: functionsOf(env), options: o,
-		compare: &comparisons{at: map[textKey][]*comparison{}},
-	}
+	run.compare = &comparisons{at: map[textKey][]*comparison{}}
 	proved := make([]bool, len(others))
 	of := make([][][]*comparison, len(others))
 	for i, other := range others {
@@ -44,7 +41,7 @@ func Equivalent(set *harness.Set, policy string, others []*harness.Set, o Option
 			proved[i] = kind == differInNothing
 		}
 	}
-	run.proofs = make([]Proof, len(checked))
+	run.proofs = make([]Proof, len(run.checked))
 	for _, k := range casesOf(run.def.Spec.MatchConstraints, o.Resources) {
 		run.analyse(k)
 	}

@@ -4,8 +4,6 @@ import (
 	"slices"
 	"strings"
 
-	admissionv1 "k8s.io/api/admissionregistration/v1"
-
 	"hangar.io/holdshort/cel/harness"
 	"hangar.io/holdshort/cel/witness"
 )
@@ -33,12 +31,8 @@ const mostAttempts = 60
 // fix looks for the guard that excludes the errors at a site and opens no other. It returns nil if it
 // finds none. The witness, if there is one, tells whether the policy stays as strict.
 func (in *input) fix(p Proof, at site, w *witness.Witness) *Fix {
-	checked, _, err := in.set.Checked(in.def.Name)
-	if err != nil {
-		return nil
-	}
 	f := &fixer{input: in, reader: p.Field, site: at, witness: w, open: openSites(in.proofs), left: mostAttempts}
-	for _, place := range placesOf(checked, p.Field, at) {
+	for _, place := range placesOf(in.checked, p.Field, at) {
 		for _, absent := range place.absent {
 			if fix := f.guard(place, absent); fix != nil {
 				return fix
@@ -58,8 +52,8 @@ type fixer struct {
 	left    int
 }
 
-// guard finds the fewest of a place's guards that do, of those the ones that stand first. absent is what the place is to be without what
-// the guards ask for.
+// guard finds the fewest of a place's guards that do, of those the ones that stand first. absent is what
+// the place is to be without what the guards ask for.
 func (f *fixer) guard(p place, absent string) *Fix {
 	guards := p.guards
 	if len(guards) == 0 {
@@ -86,8 +80,8 @@ func (f *fixer) attempt(p place, guards []string, absent string) *Fix {
 	f.left--
 	fix := p.with(guards, absent)
 	def := f.def.DeepCopy()
-	*expressionAt(def, fix.Field) = fix.Text
-	set, err := harness.Compile([]*admissionv1.ValidatingAdmissionPolicy{def}, f.set.Bindings(f.def.Name))
+	*harness.ExpressionAt(def, fix.Field) = fix.Text
+	set, err := f.set.Variant(def, f.bindings)
 	if err != nil {
 		return nil
 	}
@@ -148,32 +142,4 @@ func openSites(proofs []Proof) map[siteKey]int {
 		}
 	}
 	return open
-}
-
-// expressionAt is the text of a field of a policy.
-func expressionAt(def *admissionv1.ValidatingAdmissionPolicy, field string) *string {
-	for i := range def.Spec.MatchConditions {
-		if field == index("matchConditions", i) {
-			return &def.Spec.MatchConditions[i].Expression
-		}
-	}
-	for i := range def.Spec.Variables {
-		if field == index("variables", i) {
-			return &def.Spec.Variables[i].Expression
-		}
-	}
-	for i := range def.Spec.Validations {
-		switch v := &def.Spec.Validations[i]; field {
-		case index("validations", i):
-			return &v.Expression
-		case index("validations", i) + ".messageExpression":
-			return &v.MessageExpression
-		}
-	}
-	for i := range def.Spec.AuditAnnotations {
-		if field == index("auditAnnotations", i)+".valueExpression" {
-			return &def.Spec.AuditAnnotations[i].ValueExpression
-		}
-	}
-	panic("lint: a policy has no field " + field)
 }

@@ -2,7 +2,6 @@ package lint
 
 import (
 	"context"
-	"fmt"
 
 	admissionv1 "k8s.io/api/admissionregistration/v1"
 
@@ -24,22 +23,21 @@ type input struct {
 	// def has the defaults of the API. So have its bindings, which are sorted by name.
 	def      *admissionv1.ValidatingAdmissionPolicy
 	bindings []*admissionv1.ValidatingAdmissionPolicyBinding
-	// proofs are of all expressions, in the order of their fields.
-	proofs []Proof
+	// checked are all expressions and proofs what is known of each, in the order of their fields.
+	checked []harness.Checked
+	proofs  []Proof
 
 	searches map[Case]*search
 }
 
 func newInput(in setInput, policy string) (*input, error) {
-	def := in.set.Policy(policy)
-	if def == nil {
-		return nil, fmt.Errorf("there is no policy %q", policy)
-	}
-	proofs, err := Total(in.set, policy, in.options)
+	run, err := newTotality(in.set, policy, in.options)
 	if err != nil {
 		return nil, err
 	}
-	return &input{setInput: in, def: def, bindings: in.set.Bindings(policy), proofs: proofs, searches: map[Case]*search{}}, nil
+	return &input{
+		setInput: in, def: run.def, bindings: run.bindings, checked: run.checked, proofs: run.prove(), searches: map[Case]*search{},
+	}, nil
 }
 
 // search is the search for witnesses in one case; it knows what it has tried.

@@ -48,7 +48,7 @@ func Mend(ctx context.Context, set *harness.Set, policy string, o Options) (Mend
 		if !m.round(report.Findings) {
 			break
 		}
-		if set, err = harness.Compile([]*admissionv1.ValidatingAdmissionPolicy{m.def}, bindings); err != nil {
+		if set, err = set.Variant(m.def, bindings); err != nil {
 			return Mended{}, err
 		}
 	}
@@ -86,7 +86,7 @@ func (m *mending) round(findings []Finding) bool {
 }
 
 func (m *mending) apply(f Fix) {
-	at := expressionAt(m.def, f.Field)
+	at := harness.ExpressionAt(m.def, f.Field)
 	t := m.texts[f.Field]
 	if t == nil {
 		t = &mendedText{before: *at}
@@ -106,7 +106,7 @@ func (m *mending) apply(f Fix) {
 func (m *mending) changes() []Change {
 	var out []Change
 	for _, field := range m.fields {
-		c := Change{Field: field, Before: m.texts[field].before, After: *expressionAt(m.def, field)}
+		c := Change{Field: field, Before: m.texts[field].before, After: *harness.ExpressionAt(m.def, field)}
 		added, next := "", 0
 		put := func() {
 			if added != "" {

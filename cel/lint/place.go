@@ -28,8 +28,6 @@ type place struct {
 	guards []string
 }
 
-func index(list string, i int) string { return fmt.Sprintf("%s[%d]", list, i) }
-
 // with is the fix that puts guards before the part.
 func (p place) with(guards []string, absent string) *Fix {
 	before, after, joined := "", "", operators.LogicalAnd
@@ -66,9 +64,7 @@ func (p place) with(guards []string, absent string) *Fix {
 // not negates a guard.
 func not(guard string) string {
 	switch {
-	case strings.HasPrefix(guard, "has("):
-		return "!" + guard
-	case enclosed(guard):
+	case strings.HasPrefix(guard, "has("), bracketed(guard):
 		return "!" + guard
 	case strings.HasSuffix(guard, " != null"):
 		return strings.TrimSuffix(guard, " != null") + " == null"
@@ -76,8 +72,8 @@ func not(guard string) string {
 	return "!(" + guard + ")"
 }
 
-// enclosed tells whether parentheses stand around a whole condition.
-func enclosed(text string) bool {
+// bracketed tells whether parentheses stand around a whole condition.
+func bracketed(text string) bool {
 	depth := 0
 	for i, c := range text {
 		switch c {

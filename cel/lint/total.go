@@ -75,12 +75,9 @@ func (o *Options) setDefaults() {
 // docs/proof.md. It is safe for concurrent use.
 func Total(set *harness.Set, policy string, o Options) ([]Proof, error) {
 	o.setDefaults()
-	checked, env, err := set.Checked(policy)
+	run, err := newTotality(set, policy, o)
 	if err != nil {
 		return nil, err
-	}
-	run := &totality{
-		def: set.Policy(policy), bindings: set.Bindings(policy), checked: checked, functions: functionsOf(env), options: o,
 	}
 	return run.prove(), nil
 }
@@ -94,6 +91,16 @@ type totality struct {
 	options   Options
 	proofs    []Proof
 	compare   *comparisons // nil: of nothing
+}
+
+func newTotality(set *harness.Set, policy string, o Options) (*totality, error) {
+	checked, env, err := set.Checked(policy)
+	if err != nil {
+		return nil, err
+	}
+	return &totality{
+		def: set.Policy(policy), bindings: set.Bindings(policy), checked: checked, functions: functionsOf(env), options: o,
+	}, nil
 }
 
 func (r *totality) prove() []Proof {

@@ -160,7 +160,8 @@ func (m *maker) expression(x harness.Checked) error {
 				continue
 			}
 			seen[mutated] = true
-			def := withExpression(m.def, x.Field, mutated)
+			def := m.def.DeepCopy()
+			*harness.ExpressionAt(def, x.Field) = mutated
 			if !m.compiles(x, mutated, def) {
 				continue
 			}
@@ -193,27 +194,6 @@ func (m *maker) compiles(x harness.Checked, text string, def *admissionv1.Valida
 	}
 	checked, _, err := set.Checked(def.Name)
 	return err == nil && !slices.ContainsFunc(checked, func(c harness.Checked) bool { return c.Err != nil })
-}
-
-// withExpression is a policy with another text in a field.
-func withExpression(p *admissionv1.ValidatingAdmissionPolicy, field, text string) *admissionv1.ValidatingAdmissionPolicy {
-	p = p.DeepCopy()
-	for i := range p.Spec.MatchConditions {
-		if field == fmt.Sprintf("matchConditions[%d]", i) {
-			p.Spec.MatchConditions[i].Expression = text
-		}
-	}
-	for i := range p.Spec.Variables {
-		if field == fmt.Sprintf("variables[%d]", i) {
-			p.Spec.Variables[i].Expression = text
-		}
-	}
-	for i := range p.Spec.Validations {
-		if field == fmt.Sprintf("validations[%d]", i) {
-			p.Spec.Validations[i].Expression = text
-		}
-	}
-	return p
 }
 
 // changes collects the mutants that an operator makes of fields that are no expressions.
