@@ -102,7 +102,7 @@ var words = []string{"writer", "reader", "portal", "pipeline", "operator"}
 
 // answer prints the judgements and returns what the exit status follows from.
 func (o *evalOptions) answer(out evalResults, e evaluation, all func(func(judged) bool), stdin *beginning, stderr io.Writer) error {
-	notes, progress := newPrinter(stderr), newProgress(stderr)
+	notes, progress := newPrinter(stderr), newProgress(stderr, "request", 0)
 	remarks := remarks{p: notes, more: map[string]int{}}
 	refused := false
 	if e.subjects[0].bundle != nil {

@@ -2,9 +2,7 @@ package main
 
 import (
 	"fmt"
-	"io"
 	"slices"
-	"time"
 
 	"hangar.io/holdshort/cel/harness"
 )
@@ -184,38 +182,4 @@ func (e *evalText) end(t tally) error {
 // applied tells whether any policy looked at a request whose verdict was traced.
 func applied(v harness.Verdict) bool {
 	return slices.ContainsFunc(v.Trace, func(t harness.PolicyTrace) bool { return t.Applied })
-}
-
-// progress shows on a terminal that work goes on.
-type progress struct {
-	w     io.Writer // nil if there is no terminal
-	n     int
-	shown time.Time
-	dirty bool
-}
-
-func newProgress(w io.Writer) *progress {
-	if _, ok := terminal(w); !ok {
-		return &progress{}
-	}
-	return &progress{w: w, shown: time.Now()}
-}
-
-const progressInterval = 200 * time.Millisecond
-
-func (p *progress) step() {
-	p.n++
-	if p.w == nil || p.n%64 != 0 || time.Since(p.shown) < progressInterval {
-		return
-	}
-	p.shown, p.dirty = time.Now(), true
-	_, _ = fmt.Fprintf(p.w, "\r%d requests", p.n)
-}
-
-// clear removes what is shown, before other text is printed.
-func (p *progress) clear() {
-	if p.dirty {
-		_, _ = fmt.Fprint(p.w, "\r\x1b[K")
-		p.dirty = false
-	}
 }

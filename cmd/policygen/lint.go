@@ -70,7 +70,7 @@ type lintOptions struct {
 }
 
 func newLint() *cobra.Command {
-	o := &lintOptions{}
+	o := &lintOptions{subjects: subjectFlags{strayFound: true}}
 	cmd := &cobra.Command{
 		Use:     "lint",
 		Short:   "Prove that no request can make an expression fail",
@@ -204,13 +204,19 @@ func (l *linter) has(severity lint.Severity) bool {
 }
 
 func (l *linter) all(subjects []subject, stderr io.Writer) error {
-	progress := newProgress(stderr)
+	policies := 0
+	for _, s := range subjects {
+		policies += len(s.set.Policies())
+	}
+	progress := newProgress(stderr, "policy", policies)
 	defer progress.clear()
 	for _, s := range subjects {
 		for r, err := range l.reports(s) {
-			progress.step()
 			if err != nil {
 				return err
+			}
+			if r.Policy != "" {
+				progress.step()
 			}
 			l.tally.Add(r)
 			for _, f := range r.Findings {

@@ -16,10 +16,9 @@ import (
 
 // mutation judges the cases of a test by mutants of the policies.
 type mutation struct {
-	ctx  context.Context
-	only func(subject, mutate.Mutant) bool // nil: all mutants
-	// progress is called with the number of mutants judged so far, and of all; nil: by nobody.
-	progress func(done, all int)
+	ctx    context.Context
+	only   func(subject, mutate.Mutant) bool // nil: all mutants
+	stderr io.Writer                         // for progress
 
 	policies []*mutatedPolicy
 }
@@ -111,7 +110,8 @@ func (m *mutation) judgeAll() error {
 			jobs = append(jobs, &job{policy: p, mutant: x})
 		}
 	}
-	done := 0
+	progress := newProgress(m.stderr, "mutant", len(jobs))
+	defer progress.clear()
 	for j := range inOrder(slices.Values(jobs), func(j *job) *job { j.killed, j.err = j.policy.judge.Kills(m.ctx, j.mutant); return j }) {
 		if j.err != nil {
 			return j.err
@@ -119,9 +119,7 @@ func (m *mutation) judgeAll() error {
 		if !j.killed {
 			j.policy.survived = append(j.policy.survived, survivor{Mutant: j.mutant})
 		}
-		if done++; m.progress != nil {
-			m.progress(done, len(jobs))
-		}
+		progress.step()
 	}
 	return nil
 }
@@ -199,20 +197,6 @@ func (m *mutation) status() error {
 		return withHint(fmt.Errorf("there is nothing to change: no policy has a case"), "name fixture files or folders; see policygen test --help")
 	}
 	return nil
-}
-
-// progressOn shows progress on a terminal, nothing elsewhere.
-func progressOn(w io.Writer) (progress func(done, all int), finish func()) {
-	if _, ok := terminal(w); !ok {
-		return nil, func() {}
-	}
-	return func(done, all int) {
-			if done%20 == 0 || done == all {
-				_, _ = fmt.Fprintf(w, "\r%d of %d mutants", done, all)
-			}
-		}, func() {
-			_, _ = fmt.Fprint(w, "\r\x1b[K")
-		}
 }
 
 func (m *mutation) print(p *printer) {

@@ -35,7 +35,7 @@ func (o *mutateOptions) add(cmd *cobra.Command) {
 
 // run judges the cases of a test that all hold by the mutants, and prints what survives.
 func (o *mutateOptions) run(cmd *cobra.Command, t *testRun, f format) error {
-	m := &mutation{ctx: t.ctx}
+	m := &mutation{ctx: t.ctx, stderr: cmd.ErrOrStderr()}
 	if f == asJUnit {
 		return withHint(errors.New("--mutate has no JUnit form"), "give -o text or -o json")
 	}
@@ -46,11 +46,7 @@ func (o *mutateOptions) run(cmd *cobra.Command, t *testRun, f format) error {
 		}
 		m.only = old.changed
 	}
-	progress, finish := progressOn(cmd.ErrOrStderr())
-	m.progress = progress
-	err := m.run(t.suites)
-	finish()
-	if err != nil {
+	if err := m.run(t.suites); err != nil {
 		return err
 	}
 	p := newPrinter(cmd.OutOrStdout())

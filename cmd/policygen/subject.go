@@ -33,6 +33,8 @@ type subject struct {
 type subjectFlags struct {
 	files   []string
 	profile string
+	// strayFound: the command has findings for bindings without a policy, and no note is needed.
+	strayFound bool
 }
 
 func (f *subjectFlags) add(cmd *cobra.Command) {
@@ -65,7 +67,7 @@ func (f *subjectFlags) load(stdin io.Reader, notes *printer) ([]subject, error) 
 	if err != nil {
 		return nil, err
 	}
-	remark(notes, bundle)
+	remark(notes, bundle, !f.strayFound)
 	cluster, err := clusterOf(bundle)
 	return []subject{{set: set, bundle: bundle, cluster: cluster}}, err
 }
@@ -91,7 +93,7 @@ func objectCount(b *manifest.Bundle) int {
 }
 
 // remark notes what in a bundle does nothing: people expect that it does.
-func remark(p *printer, b *manifest.Bundle) {
+func remark(p *printer, b *manifest.Bundle, stray bool) {
 	note := func(format string, args ...any) {
 		p.printf("%s %s\n", p.paint(faint, "note:"), clean(fmt.Sprintf(format, args...)))
 	}
@@ -102,7 +104,7 @@ func remark(p *printer, b *manifest.Bundle) {
 	for _, binding := range b.Bindings {
 		bound[binding.Spec.PolicyName] = true
 		known := slices.ContainsFunc(b.Policies, func(p *admissionv1.ValidatingAdmissionPolicy) bool { return p.Name == binding.Spec.PolicyName })
-		if !known {
+		if !known && stray {
 			note("%s: binding %q refers to policy %q, which is not among the files, and does nothing", b.Source(binding), binding.Name, binding.Spec.PolicyName)
 		}
 	}

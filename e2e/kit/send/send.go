@@ -53,7 +53,7 @@ func Do(ctx context.Context, s *cluster.APIServer, t *schema.Table, r harness.Re
 		return nil, err
 	}
 	if r.User.Name == "" {
-		return nil, &Unsendable{"an empty user name cannot be impersonated, and no authenticator returns one"}
+		return nil, &Unsendable{"an empty user name cannot be impersonated, and only a token webhook could return one"}
 	}
 	config := s.As(rest.ImpersonationConfig{UserName: r.User.Name, UID: r.User.UID, Groups: r.User.Groups, Extra: r.User.Extra})
 	client, err := rest.HTTPClientFor(config)
