@@ -29,7 +29,7 @@ var importRules = []struct {
 	{"cel/fixture", []string{"cel", "cel/harness", "cel/manifest", "cel/request", "cel/schema"}},
 	{"cel/witness", []string{"cel", "cel/harness", "cel/schema"}},
 	{"cel/lint", []string{"cel", "cel/harness", "cel/schema", "cel/witness"}},
-	{"cel/mutate", []string{"cel", "cel/fixture", "cel/harness", "cel/lint", "cel/schema", "cel/witness"}},
+	{"cel/mutate", []string{"cel", "cel/fixture", "cel/harness", "cel/schema", "cel/witness"}},
 
 	{"policies", []string{"cel", "policies/profile"}},
 	{"policies/kyverno", []string{"cel", "policies", "policies/profile"}},
