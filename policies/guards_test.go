@@ -85,10 +85,6 @@ func TestEveryGuardIsNeeded(t *testing.T) {
 // unwitnessed are the guards whose need is shown by the proof alone: the search for a request does not
 // succeed in its steps, on each profile or on one.
 var unwitnessed = map[string]bool{
-	`breakglass-copy-pod variables[20] has(s.serviceAccountToken) (node 15)`:                                           true,
-	`breakglass-copy-pod variables[20] has(s.serviceAccountToken.audience) (node 20)`:                                  true,
-	`breakglass-copy-pod validations[2] has(v.ephemeral) (node 37)`:                                                    true,
-	`breakglass-copy-pod validations[5] has(t.operator) (node 32)`:                                                     true,
 	`breakglass-debug-container variables[19] has(variables.context.windowsOptions) (node 5)`:                          true,
 	`breakglass-debug-container variables[19] has(variables.context.windowsOptions.hostProcess) (node 11)`:             true,
 	`breakglass-debug-container variables[21] has(object.metadata.annotations) (node 5)`:                               true,
