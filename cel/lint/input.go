@@ -40,6 +40,18 @@ func newInput(in setInput, policy string) (*input, error) {
 	}, nil
 }
 
+// suppressions are those in the policy and its bindings.
+func (in *input) suppressions() []*suppression {
+	all := annotated(in.def.Name, "", in.def.Annotations)
+	for _, b := range in.bindings {
+		all = append(all, annotated(in.def.Name, b.Name, b.Annotations)...)
+	}
+	for _, p := range in.proofs {
+		all = append(all, commentsOf(p)...)
+	}
+	return all
+}
+
 // search is the search for witnesses in one case; it knows what it has tried.
 type search = witness.Search
 

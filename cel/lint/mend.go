@@ -34,7 +34,7 @@ type Change struct {
 const mostRounds = 32
 
 // Mend puts guards into a policy until lint knows of none. Each was proved to exclude an error and to
-// open none, and none loosens the policy; see Fix. It is safe for concurrent use. The error is that
+// open none, and none loosens the policy; see Fix. Suppressed findings stay. It is safe for concurrent use. The error is that
 // the set has no such policy, or that of the context.
 func Mend(ctx context.Context, set *harness.Set, policy string, o Options) (Mended, error) {
 	m := mending{texts: map[string]*mendedText{}}
@@ -45,6 +45,7 @@ func Mend(ctx context.Context, set *harness.Set, policy string, o Options) (Mend
 			return Mended{}, err
 		}
 		m.def = set.Policy(policy).DeepCopy()
+		report.Findings = slices.DeleteFunc(report.Findings, func(f Finding) bool { return f.Suppression != nil })
 		if !m.round(report.Findings) {
 			break
 		}

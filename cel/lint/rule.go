@@ -22,7 +22,7 @@ type Rule struct {
 	Good string
 
 	// policy finds the fault in one policy and its bindings; rest in what belongs to no policy. Most
-	// rules have one of them.
+	// rules have one of them; that about suppressions has none, because it needs what the others found.
 	policy func(*input) []Finding
 	rest   func(setInput) []Finding
 }
@@ -30,6 +30,7 @@ type Rule struct {
 // allRules are the rules, sorted by name: a new one stands here and in its file.
 var allRules = []*Rule{
 	compileRule,
+	idleSuppressionRule,
 	messageCanErrorRule,
 	totalRule,
 	unknownPolicyRule,
@@ -56,7 +57,7 @@ type Finding struct {
 	// Binding is set where the fault is in a binding to the policy.
 	Binding string
 	// Field is what is wrong, as in harness.Expression: validations[0]; or the path below spec of what
-	// is no expression. Name is the name that the field has, and Text the expression that stands there.
+	// is no expression; or an annotation: metadata.annotations.NAME. Name is the name that the field has, and Text the expression that stands there.
 	Field, Name, Text string
 	// Start and End are the part of Text that is wrong, in characters. Both 0: the whole.
 	Start, End int
@@ -68,6 +69,8 @@ type Finding struct {
 	Case *Case
 	// Witness is a request that shows it, or nil.
 	Witness *witness.Witness
+	// Suppression is set if the policy accepts the finding. An expression that it breaks is still broken.
+	Suppression *Suppression
 
 	of string // the expression that fails, if that is another which reads Field
 }

@@ -1,7 +1,6 @@
 package lint_test
 
 import (
-	"context"
 	"regexp"
 	"slices"
 	"strings"
@@ -51,8 +50,8 @@ func TestEveryRuleFindsItsBadExamples(t *testing.T) {
 	}
 }
 
-// findings are those of all rules in policies.
-func findings(t *testing.T, text string) []lint.Finding {
+// compiled are policies and bindings in YAML as a set.
+func compiled(t *testing.T, text string) *harness.Set {
 	t.Helper()
 	bundle, err := manifest.Collect(manifest.Read(manifest.Source{Paths: []string{"-"}, Stdin: strings.NewReader(text)}))
 	if err != nil {
@@ -62,11 +61,14 @@ func findings(t *testing.T, text string) []lint.Finding {
 	if err != nil {
 		t.Fatal(err)
 	}
+	return set
+}
+
+// findings are those of all rules in policies.
+func findings(t *testing.T, text string) []lint.Finding {
+	t.Helper()
 	var all []lint.Finding
-	for r, err := range lint.Run(context.Background(), set, lint.Options{}) {
-		if err != nil {
-			t.Fatal(err)
-		}
+	for _, r := range reports(t, compiled(t, text)) {
 		all = append(all, r.Findings...)
 	}
 	return all

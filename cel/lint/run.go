@@ -83,6 +83,11 @@ func rest(in setInput) Report {
 			r.add(rule, rule.rest(in))
 		}
 	}
+	var accepted []*suppression
+	for _, b := range in.set.Stray() {
+		accepted = append(accepted, annotated(b.Spec.PolicyName, b.Name, b.Annotations)...)
+	}
+	r.suppress(accepted)
 	return r
 }
 
@@ -103,6 +108,7 @@ func Policy(ctx context.Context, set *harness.Set, policy string, o Options) (Re
 	if err := ctx.Err(); err != nil {
 		return Report{}, err
 	}
+	r.suppress(in.suppressions())
 	order := map[string]int{}
 	for i, p := range in.proofs {
 		order[p.Field] = i + 1

@@ -48,6 +48,7 @@ func (c *checkRun) lint(subjects []subject) error {
 func (c *checkRun) fault(f lintFinding, s subject) {
 	switch {
 	case f.Rule == "compile": // find has it, with its place
+	case f.Reason != "" && s.bundle != nil: // the rule set has to be proved in spite of it
 	case f.Severity == lint.Error, s.bundle == nil && f.Rule == "total":
 		c.findings = append(c.findings, finding{Kind: "lint", Policy: f.Policy, Profile: f.profile, File: f.File, Line: f.Line,
 			Message: fmt.Sprintf("%s: %s: %s; policygen lint tells more", f.Rule, f.where(), f.Message)})

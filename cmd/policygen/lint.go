@@ -35,6 +35,10 @@ give their CustomResourceDefinitions with --crd or among the files of -f.
 
 A message expression that can fail is a warning of its own: the server then takes the message.
 
+A comment in the expression, // holdshort:ignore RULE: reason, accepts its findings of a rule, and so
+does an annotation of the policy: see policygen explain idle-suppression. What is accepted is counted,
+and is no reason to fail; an expression that it breaks still counts as broken.
+
 --fix adds guards to the files of -f, each proved before; what it does not change stays as it is
 written. No guard loosens a policy: without the field a validation refuses, and a match condition
 lets the validations judge. The report is about the policies after that. Of the rule set it shows the
@@ -125,7 +129,7 @@ func (o *lintOptions) run(cmd *cobra.Command) error {
 	}
 	ruleSet := len(o.subjects.files) == 0
 	switch {
-	case l.has(lint.Error), o.strict && len(l.findings) > 0, ruleSet && l.tally.Counts().Unproved > 0:
+	case l.has(lint.Error), o.strict && len(l.findings) > 0, ruleSet && l.tally.Counts().Proved < l.tally.Counts().Expressions:
 		return exitFound
 	}
 	return nil
@@ -153,6 +157,8 @@ type lintFinding struct {
 	Hint     string        `json:"hint,omitempty"`
 	Case     string        `json:"case"`
 	Witness  *lintWitness  `json:"witness"`
+	// Reason is why the finding is suppressed.
+	Reason string `json:"reason,omitempty"`
 
 	of      lint.Finding
 	profile string
@@ -172,6 +178,7 @@ type linter struct {
 	resources *schema.Table
 	tally     lint.Tally
 	findings  []lintFinding
+	accepted  []lintFinding       // those that a policy suppresses
 	lines     map[string][]string // of files
 }
 
@@ -234,11 +241,15 @@ func (l *linter) reports(s subject) iter.Seq2[lint.Report, error] {
 
 // add notes a finding, unless another profile has it already.
 func (l *linter) add(f lintFinding) {
-	known := slices.ContainsFunc(l.findings, func(k lintFinding) bool {
+	list := &l.findings
+	if f.of.Suppression != nil {
+		list = &l.accepted
+	}
+	known := slices.ContainsFunc(*list, func(k lintFinding) bool {
 		return k.Policy == f.Policy && k.Binding == f.Binding && k.Path == f.Path && k.Rule == f.Rule && k.of.Text == f.of.Text && k.of.Start == f.of.Start && k.Severity == f.Severity && k.File == f.File
 	})
 	if !known {
-		l.findings = append(l.findings, f)
+		*list = append(*list, f)
 	}
 }
 
@@ -255,6 +266,9 @@ func (l *linter) finding(of lint.Finding, s subject) lintFinding {
 	f := lintFinding{
 		Rule: of.Rule, Severity: of.Severity, Policy: of.Policy, Binding: of.Binding, Path: of.Field, Message: of.Message, Hint: of.Hint,
 		of: of, profile: s.name(),
+	}
+	if of.Suppression != nil {
+		f.Reason = of.Suppression.Reason
 	}
 	if of.Case != nil {
 		f.Case = of.Case.String()

@@ -21,7 +21,7 @@ func (l *linter) markdown(p *printer) {
 	}
 	c := l.tally.Counts()
 	p.printf("### policygen lint: %s, %s\n\n", count(errs, "error"), count(len(l.findings)-errs, "warning"))
-	p.printf("%s: %d proved, %d broken, %d unproved.\n", count(c.Expressions, "expression"), c.Proved, c.Broken, c.Unproved)
+	p.printf("%s: %d proved, %d broken, %d unproved%s.\n", count(c.Expressions, "expression"), c.Proved, c.Broken, c.Unproved, l.hidden())
 	for _, f := range l.findings {
 		f.markdown(p)
 	}

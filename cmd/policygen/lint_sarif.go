@@ -65,6 +65,14 @@ type sarifResult struct {
 	Message    sarifText       `json:"message"`
 	Locations  []sarifLocation `json:"locations"`
 	Properties sarifProperties `json:"properties"`
+	// Suppressions is never null: it is so for all results of a run or for none (3.27.23).
+	Suppressions []sarifSuppression `json:"suppressions"`
+}
+
+// sarifSuppression says that a result is accepted in the policy itself (3.35).
+type sarifSuppression struct {
+	Kind          string `json:"kind"`
+	Justification string `json:"justification"`
 }
 
 type sarifLocation struct {
@@ -109,7 +117,7 @@ func (l *linter) sarif() sarifLog {
 		})
 	}
 	results := []sarifResult{}
-	for _, f := range l.findings {
+	for _, f := range slices.Concat(l.findings, l.accepted) {
 		results = append(results, f.sarif(driver.Rules))
 	}
 	return sarifLog{
@@ -144,7 +152,10 @@ func (f lintFinding) sarif(rules []sarifRule) sarifResult {
 	text := fmt.Sprintf("%s: %s: %s", f.subject(), f.where(), f.Message)
 	r := sarifResult{
 		RuleID: f.Rule, RuleIndex: slices.IndexFunc(rules, func(r sarifRule) bool { return r.ID == f.Rule }),
-		Level: f.Severity, Properties: sarifProperties{Case: f.Case, Hint: f.Hint},
+		Level: f.Severity, Properties: sarifProperties{Case: f.Case, Hint: f.Hint}, Suppressions: []sarifSuppression{},
+	}
+	if f.Reason != "" {
+		r.Suppressions = []sarifSuppression{{"inSource", f.Reason}}
 	}
 	at := sarifLocation{Logical: []sarifLogical{{f.Policy + "." + f.Path}}}
 	if f.File != "" {

@@ -9,24 +9,21 @@ import (
 	"hangar.io/holdshort/cel/lint"
 )
 
-// lintJSON is what `lint -o json` prints. Its list is never null.
+// lintJSON is what `lint -o json` prints. Its lists are never null.
 type lintJSON struct {
 	Expressions int           `json:"expressions"`
 	Proved      int           `json:"proved"`
 	Broken      int           `json:"broken"`
 	Unproved    int           `json:"unproved"`
 	Findings    []lintFinding `json:"findings"`
+	Suppressed  []lintFinding `json:"suppressed"`
 }
 
 func (l *linter) print(p *printer) error {
 	c := l.tally.Counts()
 	switch l.options.format {
 	case asJSON:
-		findings := l.findings
-		if findings == nil {
-			findings = []lintFinding{}
-		}
-		return writeJSON(p, lintJSON{c.Expressions, c.Proved, c.Broken, c.Unproved, findings})
+		return writeJSON(p, lintJSON{c.Expressions, c.Proved, c.Broken, c.Unproved, append([]lintFinding{}, l.findings...), append([]lintFinding{}, l.accepted...)})
 	case asSARIF:
 		return writeJSON(p, l.sarif())
 	case asMarkdown:
@@ -45,9 +42,17 @@ func (l *linter) print(p *printer) error {
 		if witnessed && l.options.folder == "" {
 			p.printf("%s --witness DIR saves the files that the commands name\n", p.paint(faint, "hint:"))
 		}
-		p.printf("%s: %d proved, %d broken, %d unproved\n", count(c.Expressions, "expression"), c.Proved, c.Broken, c.Unproved)
+		p.printf("%s: %d proved, %d broken, %d unproved%s\n", count(c.Expressions, "expression"), c.Proved, c.Broken, c.Unproved, l.hidden())
 	}
 	return p.flush()
+}
+
+// hidden tells how many findings the report does not show.
+func (l *linter) hidden() string {
+	if len(l.accepted) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("; %s suppressed", count(len(l.accepted), "finding"))
 }
 
 // github is an annotation of a line of a pull request

@@ -185,6 +185,10 @@ func (s subject) document(p harness.Problem) manifest.Document {
 
 // path of the field. The harness calls an expression by the element that it stands in.
 func (p problem) path() []string {
+	const annotations = "metadata.annotations."
+	if name, found := strings.CutPrefix(p.Field, annotations); found {
+		return []string{"metadata", "annotations", name}
+	}
 	path := append([]string{"spec"}, strings.FieldsFunc(p.Field, func(r rune) bool { return strings.ContainsRune(".[]", r) })...)
 	if p.expression() && strings.HasSuffix(p.Field, "]") {
 		path = append(path, "expression")
