@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"iter"
@@ -39,19 +40,25 @@ A comment in the expression, // holdshort:ignore RULE: reason, accepts its findi
 does an annotation of the policy: see policygen explain idle-suppression. What is accepted is counted,
 and is no reason to fail; an expression that it breaks still counts as broken.
 
+--baseline FILE is for policies that have findings already: those of the file are counted and no reason
+to fail, others are reported, and so is what the file has and no longer occurs. --write-baseline makes
+the file. It names rule, policy, field and expression, and no lines: who changes an expression has to
+mend it.
+
 --fix adds guards to the files of -f, each proved before; what it does not change stays as it is
 written. No guard loosens a policy: without the field a validation refuses, and a match condition
 lets the validations judge. The report is about the policies after that. Of the rule set it shows the
 guards as a diff of the Go files, and changes nothing.
 
 Exit status: 0 if there is no error, and for the rule set if all is proved; 1 otherwise; 2 if a file
-cannot be read. With --strict a warning is enough for 1.`
+cannot be read. With --strict a warning is enough for 1, and so is what a baseline has and no longer occurs.`
 
 const lintExample = `  policygen lint
   policygen lint -f policies/
   policygen lint -f policies/ --crd crds/ --strict
   policygen lint -f policy.yaml --witness out/
   policygen lint -f policies/ --fix
+  policygen lint -f policies/ --baseline lint-baseline.json --write-baseline
   policygen lint -f policies/ -o sarif > lint.sarif`
 
 const asGitHub format = "github"
@@ -71,6 +78,9 @@ type lintOptions struct {
 	format   format
 	strict   bool
 	fix      bool
+
+	baseline      string
+	writeBaseline bool
 }
 
 func newLint() *cobra.Command {
@@ -89,12 +99,21 @@ func newLint() *cobra.Command {
 	cmd.Flags().StringVar(&o.folder, "witness", "", "folder to save witnesses in: `DIR`")
 	cmd.Flags().BoolVar(&o.strict, "strict", false, "warnings make the exit status 1")
 	cmd.Flags().BoolVar(&o.fix, "fix", false, "put the guards that are proved to help into the files of -f; for the rule set, show them as a diff")
+	cmd.Flags().StringVar(&o.baseline, "baseline", "", "count the findings that `FILE` has, and report only others")
+	cmd.Flags().BoolVar(&o.writeBaseline, "write-baseline", false, "make the file of --baseline from the findings that there are")
 	addFormat(cmd, &o.format, asText, asJSON, asGitHub, asMarkdown, asSARIF)
 	return cmd
 }
 
 func (o *lintOptions) run(cmd *cobra.Command) error {
 	stdin, stderr := cmd.InOrStdin(), newPrinter(cmd.ErrOrStderr())
+	ruleSet := len(o.subjects.files) == 0
+	switch {
+	case o.writeBaseline && o.baseline == "":
+		return withHint(errors.New("--write-baseline has no file to write"), "name it with --baseline")
+	case o.baseline != "" && ruleSet:
+		return withHint(errors.New("--baseline is for policies in files: of the rule set everything has to be proved"), "name the policies with -f")
+	}
 	if err := onceStdin(o.subjects.files, o.crds); err != nil {
 		return err
 	}
@@ -120,16 +139,19 @@ func (o *lintOptions) run(cmd *cobra.Command) error {
 	if err := l.all(subjects, cmd.ErrOrStderr()); err != nil {
 		return err
 	}
+	if err := l.applyBaseline(); err != nil {
+		return err
+	}
 	l.remark(subjects, stderr)
+	l.remarkGone(stderr)
 	if err := l.save(); err != nil {
 		return err
 	}
 	if err := l.print(newPrinter(cmd.OutOrStdout())); err != nil {
 		return err
 	}
-	ruleSet := len(o.subjects.files) == 0
 	switch {
-	case l.has(lint.Error), o.strict && len(l.findings) > 0, ruleSet && l.tally.Counts().Proved < l.tally.Counts().Expressions:
+	case l.has(lint.Error), o.strict && len(l.findings)+len(l.gone) > 0, ruleSet && l.tally.Counts().Proved < l.tally.Counts().Expressions:
 		return exitFound
 	}
 	return nil
@@ -157,8 +179,9 @@ type lintFinding struct {
 	Hint     string        `json:"hint,omitempty"`
 	Case     string        `json:"case"`
 	Witness  *lintWitness  `json:"witness"`
-	// Reason is why the finding is suppressed.
-	Reason string `json:"reason,omitempty"`
+	// Reason is why the finding is suppressed, and Baseline is set if the file of --baseline does it.
+	Reason   string `json:"reason,omitempty"`
+	Baseline bool   `json:"baseline,omitempty"`
 
 	of      lint.Finding
 	profile string
@@ -178,7 +201,8 @@ type linter struct {
 	resources *schema.Table
 	tally     lint.Tally
 	findings  []lintFinding
-	accepted  []lintFinding       // those that a policy suppresses
+	accepted  []lintFinding       // those that a policy suppresses, or the baseline has
+	gone      []baselineEntry     // what the baseline has and no longer occurs
 	lines     map[string][]string // of files
 }
 

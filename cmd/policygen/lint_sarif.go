@@ -69,7 +69,7 @@ type sarifResult struct {
 	Suppressions []sarifSuppression `json:"suppressions"`
 }
 
-// sarifSuppression says that a result is accepted in the policy itself (3.35).
+// sarifSuppression says that a result is accepted, in the policy itself or in another file (3.35).
 type sarifSuppression struct {
 	Kind          string `json:"kind"`
 	Justification string `json:"justification"`
@@ -154,7 +154,10 @@ func (f lintFinding) sarif(rules []sarifRule) sarifResult {
 		RuleID: f.Rule, RuleIndex: slices.IndexFunc(rules, func(r sarifRule) bool { return r.ID == f.Rule }),
 		Level: f.Severity, Properties: sarifProperties{Case: f.Case, Hint: f.Hint}, Suppressions: []sarifSuppression{},
 	}
-	if f.Reason != "" {
+	switch {
+	case f.Baseline:
+		r.Suppressions = []sarifSuppression{{"external", f.Reason}}
+	case f.Reason != "":
 		r.Suppressions = []sarifSuppression{{"inSource", f.Reason}}
 	}
 	at := sarifLocation{Logical: []sarifLogical{{f.Policy + "." + f.Path}}}

@@ -17,13 +17,15 @@ type lintJSON struct {
 	Unproved    int           `json:"unproved"`
 	Findings    []lintFinding `json:"findings"`
 	Suppressed  []lintFinding `json:"suppressed"`
+	// Gone is what the baseline has and no longer occurs.
+	Gone []baselineEntry `json:"gone,omitempty"`
 }
 
 func (l *linter) print(p *printer) error {
 	c := l.tally.Counts()
 	switch l.options.format {
 	case asJSON:
-		return writeJSON(p, lintJSON{c.Expressions, c.Proved, c.Broken, c.Unproved, append([]lintFinding{}, l.findings...), append([]lintFinding{}, l.accepted...)})
+		return writeJSON(p, lintJSON{c.Expressions, c.Proved, c.Broken, c.Unproved, append([]lintFinding{}, l.findings...), append([]lintFinding{}, l.accepted...), l.gone})
 	case asSARIF:
 		return writeJSON(p, l.sarif())
 	case asMarkdown:
@@ -49,10 +51,20 @@ func (l *linter) print(p *printer) error {
 
 // hidden tells how many findings the report does not show.
 func (l *linter) hidden() string {
-	if len(l.accepted) == 0 {
-		return ""
+	known := 0
+	for _, f := range l.accepted {
+		if f.Baseline {
+			known++
+		}
 	}
-	return fmt.Sprintf("; %s suppressed", count(len(l.accepted), "finding"))
+	out := ""
+	if n := len(l.accepted) - known; n > 0 {
+		out += fmt.Sprintf("; %s suppressed", count(n, "finding"))
+	}
+	if known > 0 {
+		out += fmt.Sprintf("; %s in the baseline", count(known, "finding"))
+	}
+	return out
 }
 
 // github is an annotation of a line of a pull request
